@@ -1,0 +1,51 @@
+/**
+ * The one error class callers meet. `code` is stable, `message` is for a person: what could not be done, why, what next.
+ *
+ * @module
+ */
+
+import type { FailureReason } from "./types.ts";
+
+/** What went wrong, for programs. */
+export type WaymarkErrorCode =
+  | FailureReason
+  | "invalid-option"
+  | "not-found"
+  | "not-allowed"
+  | "not-text"
+  | "too-large"
+  | "cache"
+  | "next-twice";
+
+/** More about a {@linkcode WaymarkError}. */
+export interface WaymarkErrorOptions extends ErrorOptions {
+  /** The HTTP status the provider gave, where there was one. */
+  readonly status?: number;
+}
+
+/**
+ * Everything Waymark throws or reports.
+ *
+ * @example Telling a failed map from other errors
+ * ```ts
+ * import { WaymarkError } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new WaymarkError("timeout", "Cannot summarize src/a.ts: no answer within 60 s");
+ * assertEquals(error.code, "timeout");
+ * ```
+ */
+export class WaymarkError extends Error {
+  override readonly name = "WaymarkError";
+  /** What went wrong, for programs. */
+  readonly code: WaymarkErrorCode;
+  /** The HTTP status the provider gave, where there was one. */
+  readonly status?: number;
+
+  /** Makes an error with a stable code and a message for a person. */
+  constructor(code: WaymarkErrorCode, message: string, options: WaymarkErrorOptions = {}) {
+    super(message, options);
+    this.code = code;
+    if (options.status !== undefined) this.status = options.status;
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Everything that happens, as typed events for one `onEvent` hook. Types only.
+ *
+ * Other systems (references, digests, forks) add their own members here.
+ *
+ * @module
+ */
+
+import type { Audit, FailureReason, Usage } from "./types.ts";
+
+/** One thing that happened. `path` is as the caller gave it. */
+export type WaymarkEvent =
+  | { readonly type: "hit"; readonly path: string; readonly maker: string }
+  | { readonly type: "miss"; readonly path: string; readonly why: "absent" | "stale" | "better-maker" | "refresh" }
+  | { readonly type: "call"; readonly path: string; readonly maker: string; readonly attempt: number }
+  | { readonly type: "repair"; readonly path: string; readonly attempt: number; readonly problems: readonly string[] }
+  | { readonly type: "summary"; readonly path: string; readonly maker: string; readonly usage: Usage; readonly regions: number; readonly audit?: Audit }
+  | { readonly type: "cap"; readonly path: string; readonly asked: number; readonly shown: number; readonly tokensSaved: number }
+  | { readonly type: "failure"; readonly path: string; readonly reason: FailureReason; readonly message: string; readonly retryAt?: number }
+  | { readonly type: "cache"; readonly what: "opened" | "memory" | "set-aside" | "write-skipped" | "pruned"; readonly message: string };
+
+/** Sums of all events since the instance was made, and what is kept. */
+export interface WaymarkStats {
+  /** Reads and lookups answered from the cache. */
+  readonly hits: number;
+  /** Times a map was not in the cache, or not at this hash. */
+  readonly misses: number;
+  /** Requests that reached a model. */
+  readonly modelCalls: number;
+  /** How many of them were repairs. */
+  readonly repairs: number;
+  /** Summaries made, by a model or a parser. */
+  readonly summaries: number;
+  /** Reads that were shortened. */
+  readonly caps: number;
+  /** Reads that went on as asked because no map could be made. */
+  readonly failures: number;
+  /** Cache writes that could not have their turn and were given up. */
+  readonly writesSkipped: number;
+  /** Tokens spent on model calls, input and output, cache reads and writes included. */
+  readonly tokensSpent: number;
+  /** Estimated tokens kept out of the conversation, net of the annotations put in; may be negative. */
+  readonly tokensSaved: number;
+}
