@@ -1,0 +1,285 @@
+/**
+ * The only file of `src` that touches the disk: the few calls the rest needs, on `Deno.*` or `node:fs`, whichever is there.
+ *
+ * Promised: nothing happens before the first call; on Deno nothing ever prompts (without permission a call throws
+ * `not-allowed` instead); only regular files are opened for reading. Absent: locking, watching, globbing.
+ *
+ * @module
+ */
+
+import type * as NodeFs from "node:fs";
+import { WaymarkError } from "./errors.ts";
+
+/** What is known of a path without opening it. What a platform does not tell is 0. */
+export interface FileFacts {
+  readonly isFile: boolean;
+  readonly isDirectory: boolean;
+  /** Only ever true from `lstat`. */
+  readonly isSymlink: boolean;
+  /** Bytes. */
+  readonly size: number;
+  readonly ino: number;
+  readonly dev: number;
+  /** Birth time, whole milliseconds since the epoch. */
+  readonly born: number;
+  readonly uid: number;
+  /** Permission bits, with the file type's above them. */
+  readonly mode: number;
+}
+
+/** An open file, read from its start. */
+export interface OpenFile {
+  /** Fills as much of the buffer as one call gives: how many bytes; 0 at the end. */
+  read(buffer: Uint8Array): number;
+  /** The same without blocking the event loop. */
+  readSoon(buffer: Uint8Array): Promise<number>;
+  close(): void;
+}
+
+/** The disk. Synchronous; every method that takes a path throws what the runtime throws, or `not-allowed` on Deno. */
+export interface Disk {
+  stat(path: string): FileFacts;
+  /** As `stat`, but of a link itself. */
+  lstat(path: string): FileFacts;
+  /** Absolute, all links resolved. */
+  realPath(path: string): string;
+  /** The whole file, whatever it is: only for files of our own. */
+  readBytes(path: string): Uint8Array<ArrayBuffer>;
+  open(path: string): OpenFile;
+  /** Creates the folder and its parents; one that is there already is fine. */
+  mkdir(path: string, mode: number): void;
+  /** Creates or overwrites; the mode counts for a new file. */
+  writeText(path: string, text: string, mode: number): void;
+  rename(from: string, to: string): void;
+  chmod(path: string, mode: number): void;
+  /** Removes one file. */
+  remove(path: string): void;
+  /** Whether something is there, even a dangling link. Never throws. */
+  exists(path: string): boolean;
+  /** The working directory; `undefined` where it is gone. */
+  cwd(): string | undefined;
+  /** The user's home directory; `undefined` where it may not be known. */
+  home(): string | undefined;
+  /** The user's number; `undefined` where there is none or it may not be known. */
+  userId(): number | undefined;
+  /** Whether reading there would neither prompt nor be refused by the runtime. Always true outside Deno. */
+  mayRead(path: string): boolean;
+  /** As `mayRead`, for writing. */
+  mayWrite(path: string): boolean;
+}
+
+/** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
+const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
+let chosen: Disk | undefined;
+
+/** The disk of the runtime at hand, chosen at the first call. */
+export function disk(): Disk {
+  return chosen ??= host.Deno?.version?.deno ? denoDisk(host.Deno) : nodeDisk(host.process.getBuiltinModule("node:fs"));
+}
+
+function denoDisk(deno: typeof Deno): Disk {
+  const granted = (permission: Deno.PermissionDescriptor): boolean => {
+    try {
+      return deno.permissions.querySync(permission).state === "granted";
+    } catch {
+      return false; // a path no permission can be asked for: the empty one
+    }
+  };
+  const mayRead = (path: string) => granted({ name: "read", path });
+  const mayWrite = (path: string) => granted({ name: "write", path });
+  const may = (allowed: boolean, action: "read" | "write", path: string): string => {
+    if (allowed) return path;
+    throw new WaymarkError(
+      "not-allowed",
+      `Cannot ${action} ${path}: Deno was started without --allow-${action} for it`,
+    );
+  };
+  const read = (path: string) => may(mayRead(path), "read", path);
+  const write = (path: string) => may(mayWrite(path), "write", path);
+  const facts = (stat: Deno.FileInfo): FileFacts => ({
+    isFile: stat.isFile,
+    isDirectory: stat.isDirectory,
+    isSymlink: stat.isSymlink,
+    size: stat.size,
+    ino: stat.ino ?? 0,
+    dev: stat.dev,
+    born: Math.floor(stat.birthtime?.getTime() ?? 0),
+    uid: stat.uid ?? 0,
+    mode: stat.mode ?? 0,
+  });
+  const variable = (name: string) => granted({ name: "env", variable: name }) ? deno.env.get(name) : undefined;
+  return {
+    stat: (path) => facts(deno.statSync(read(path))),
+    lstat: (path) => facts(deno.lstatSync(read(path))),
+    realPath: (path) => deno.realPathSync(read(path)),
+    readBytes: (path) => deno.readFileSync(read(path)),
+    open(path) {
+      const file = deno.openSync(read(path));
+      return {
+        read: (buffer) => file.readSync(buffer) ?? 0,
+        readSoon: async (buffer) => await file.read(buffer) ?? 0,
+        close: () => file.close(),
+      };
+    },
+    mkdir: (path, mode) => deno.mkdirSync(write(path), { recursive: true, mode }),
+    writeText: (path, text, mode) => deno.writeTextFileSync(write(path), text, { mode }),
+    rename: (from, to) => deno.renameSync(read(write(from)), write(to)),
+    chmod: (path, mode) => deno.chmodSync(write(path), mode),
+    remove: (path) => deno.removeSync(write(path)),
+    exists: (path) => attempt(() => deno.lstatSync(read(path))) !== undefined,
+    cwd: () => attempt(() => deno.cwd()),
+    home: () => variable("HOME") || variable("USERPROFILE") || undefined,
+    userId: () => granted({ name: "sys", kind: "uid" }) ? deno.uid() ?? undefined : undefined,
+    mayRead,
+    mayWrite,
+  };
+}
+
+function nodeDisk(fs: typeof NodeFs): Disk {
+  const facts = (stat: NodeFs.Stats): FileFacts => ({
+    isFile: stat.isFile(),
+    isDirectory: stat.isDirectory(),
+    isSymlink: stat.isSymbolicLink(),
+    size: stat.size,
+    ino: stat.ino,
+    dev: stat.dev,
+    born: Math.floor(stat.birthtimeMs),
+    uid: stat.uid,
+    mode: stat.mode,
+  });
+  return {
+    stat: (path) => facts(fs.statSync(path)),
+    lstat: (path) => facts(fs.lstatSync(path)),
+    realPath: (path) => fs.realpathSync.native(path),
+    readBytes: (path) => fs.readFileSync(path),
+    open(path) {
+      const file = fs.openSync(path, "r");
+      return {
+        read: (buffer) => fs.readSync(file, buffer, 0, buffer.length, null),
+        readSoon: (buffer) =>
+          new Promise((resolve, reject) => {
+            fs.read(file, buffer, 0, buffer.length, null, (error, size) => error ? reject(error) : resolve(size));
+          }),
+        close: () => fs.closeSync(file),
+      };
+    },
+    mkdir: (path, mode) => void fs.mkdirSync(path, { recursive: true, mode }),
+    writeText: (path, text, mode) => fs.writeFileSync(path, text, { mode }),
+    rename: (from, to) => fs.renameSync(from, to),
+    chmod: (path, mode) => fs.chmodSync(path, mode),
+    remove: (path) => fs.unlinkSync(path),
+    exists: (path) => attempt(() => fs.lstatSync(path)) !== undefined,
+    cwd: () => attempt(() => host.process.cwd()),
+    home: () => host.process.env["HOME"] || host.process.env["USERPROFILE"] || undefined,
+    userId: () => host.process.getuid?.(),
+    mayRead: () => true,
+    mayWrite: () => true,
+  };
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why a disk call failed: nothing is there, it may not be had, or something else. */
+export function diskFault(error: unknown): "absent" | "denied" | "other" {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (code === "ENOENT" || code === "ENOTDIR" || name === "NotFound" || name === "NotADirectory") return "absent";
+  const denied = code === "EACCES" || code === "EPERM" || code === "not-allowed" || name === "PermissionDenied";
+  return denied || name === "NotCapable" ? "denied" : "other";
+}
+
+let hashNow: ((bytes: Uint8Array) => string) | undefined;
+let hashed = 0;
+
+/**
+ * SHA-256 in lower-case hex. The first few go through WebCrypto, which needs nothing loaded; `node:crypto`, faster by the
+ * call but 37 ms to load on Deno, is fetched beside the fourth.
+ */
+export async function sha256(bytes: Uint8Array): Promise<string> {
+  if (hashNow) return hashNow(bytes);
+  if (++hashed === 4) {
+    import("node:crypto").then(({ createHash }) => {
+      hashNow = (bytes) => createHash("sha256").update(bytes).digest("hex");
+    }, () => {});
+  }
+  // WebCrypto refuses shared memory; a slice is a copy outside it.
+  const own = (bytes.buffer instanceof ArrayBuffer ? bytes : bytes.slice()) as Uint8Array<ArrayBuffer>;
+  let hex = "";
+  for (const byte of new Uint8Array(await crypto.subtle.digest("SHA-256", own))) {
+    hex += (byte < 16 ? "0" : "") + byte.toString(16);
+  }
+  return hex;
+}
+
+/** Up to here a file is read without leaving the event loop; beyond, in pieces of this size between other work. */
+const CHUNK = 1 << 20;
+
+/** Bounds of a read. */
+export interface ReadSourceOptions {
+  /** Files over this many bytes are not read. */
+  readonly maxBytes: number;
+  /** Ends a long read; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The bytes of a regular file as one buffer, whatever happens to the file meanwhile. `undefined` for anything but a regular
+ * file (never opened: a FIFO would block) and for one over `maxBytes`. Throws what the disk throws.
+ */
+export async function readSource(
+  path: string,
+  { maxBytes, signal }: ReadSourceOptions,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; size: number } | undefined> {
+  const facts = disk().stat(path);
+  if (!facts.isFile || facts.size > maxBytes) return undefined;
+  let bytes = new Uint8Array(facts.size && facts.size + 1), size = 0;
+  if (facts.size === 0) return { bytes, size }; // nothing to open; kernel files that block all say 0
+  const file = disk().open(path);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const room = bytes.subarray(size, size + CHUNK);
+      const read = size < CHUNK ? file.read(room) : await file.readSoon(room);
+      if (read === 0) return { bytes: bytes.subarray(0, size), size };
+      if ((size += read) > maxBytes) return undefined;
+      if (size === bytes.length) { // it grew
+        const more = new Uint8Array(size * 2);
+        more.set(bytes);
+        bytes = more;
+      }
+    }
+  } finally {
+    file.close();
+  }
+}
+
+/** SHA-256 of a regular file in fixed pieces: memory does not grow with the file. `undefined` for anything else. */
+export async function hashFile(path: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<
+  { hash: string; size: number } | undefined
+> {
+  const facts = disk().stat(path);
+  if (!facts.isFile) return undefined;
+  if (facts.size <= CHUNK) {
+    const source = await readSource(path, { maxBytes: Infinity, signal });
+    return source && { hash: await sha256(source.bytes), size: source.size };
+  }
+  const hash = (await import("node:crypto")).createHash("sha256"),
+    buffer = new Uint8Array(CHUNK),
+    file = disk().open(path);
+  try {
+    for (let size = 0;;) {
+      signal?.throwIfAborted();
+      const read = await file.readSoon(buffer);
+      if (read === 0) return { hash: hash.digest("hex"), size };
+      hash.update(buffer.subarray(0, read));
+      size += read;
+    }
+  } finally {
+    file.close();
+  }
+}
