@@ -1,0 +1,231 @@
+/**
+ * The rules of the layout, held by reading the source: which file may import which, what the root entry may weigh, what
+ * pure files may not name.
+ *
+ * @module
+ */
+
+import { describe, it } from "node:test";
+import { assert, assertEquals } from "@std/assert";
+import {
+  codeOnly,
+  type Edge,
+  edgesOf,
+  exists,
+  exportedNames,
+  graphOf,
+  listFiles,
+  readText,
+  target,
+} from "./modules.ts";
+
+/** Layers from the bottom up. A file imports from its own layer and from those below. The first pattern that fits counts. */
+const layers: readonly (readonly [name: string, files: RegExp])[] = [
+  ["vocabulary", /^src\/(types|errors|events|cache\/types)\.ts$/],
+  [
+    "pure",
+    /^src\/(lines|paths|probe|file_map|dialects|codecs|summary\/(prompt|parse|normalize|repair|scanner|languages|.*_rules)|cache\/schema|outline\/(?!load|parser).*)\.ts$/,
+  ],
+  ["stores", /^src\/(files|project|maps|cache\/.*|summary\/.*|drivers\/.*|outline\/.*)\.ts$/],
+  ["middleware", /^src\/(compose|wrap|read_guard|summarize_file)\.ts$/],
+  ["facade", /^src\/waymark\.ts$/],
+  ["edges", /^src\/(outline|providers\/.*|adapters\/.*)\.ts$/],
+  ["entries", /^(mod|src\/(testing|cli))\.ts$/],
+];
+
+/** Families whose members never import each other, and which nothing below them imports but by `import()`. */
+const families = ["drivers", "providers", "adapters"];
+
+/** Files over 250 lines, and why they may be. */
+const longFiles: Readonly<Record<string, string>> = {
+  "src/types.ts": "the whole vocabulary in one place, most of it doc comments",
+};
+
+/** What importing the root entry may weigh. */
+const rootLimits = { files: 21, bytes: 80_000 };
+
+/** What pure code may not name: it neither waits nor looks at the clock, the dice or the machine. */
+const impure =
+  /\bawait\b|\bDate\b|\bMath\.random\b|\bperformance\b|\bfetch\b|\bDeno\b|\bBun\b|\bprocess\b|\bglobalThis\b|\bset(Timeout|Interval|Immediate)\b|\bcrypto\b|\bconsole\b|["']node:/;
+
+const sources = [...(exists("mod.ts") ? ["mod.ts"] : []), ...listFiles("src")];
+
+function layerOf(file: string): number {
+  return layers.findIndex(([, files]) => files.test(file));
+}
+
+function family(file: string): string | undefined {
+  return families.find((name) => file.startsWith(`src/${name}/`));
+}
+
+function localEdges(file: string): { kind: Edge["kind"]; to: string }[] {
+  return edgesOf(readText(file)).flatMap(({ kind, specifier }) => {
+    const to = target(file, specifier);
+    return to === undefined ? [] : [{ kind, to }];
+  });
+}
+
+describe("the reader of the source", () => {
+  it("tells value, type and dynamic imports apart and skips comments", () => {
+    const source = [
+      'import { a, type B } from "./a.ts";',
+      'import type { C } from "./c.ts";',
+      "import {",
+      "  d,",
+      '} from "./d.ts";',
+      'import "./e.ts";',
+      'export { f } from "./f.ts";',
+      'export type { G } from "./g.ts";',
+      'import * as h from "./h.ts";',
+      ' * import { no } from "./no.ts";',
+      '// import { no } from "./no.ts";',
+      '/* import("./no.ts") */ const later = () => import("./later.ts");',
+      'const name: string = "jsr:@x/y"; import(name);',
+    ].join("\n");
+    assertEquals(edgesOf(source).map(({ kind, specifier }) => `${kind} ${specifier}`), [
+      "value ./a.ts",
+      "type ./c.ts",
+      "value ./d.ts",
+      "value ./e.ts",
+      "value ./f.ts",
+      "type ./g.ts",
+      "value ./h.ts",
+      "dynamic ./later.ts",
+    ]);
+  });
+
+  it("keeps code and lines when it drops comments and strings", () => {
+    const source = 'const a = "Date"; // Date\nconst b = /["\']\\/\\//; /* Date\n */ const c = `x${Date}`;';
+    assertEquals(codeOnly(source, { strings: false }).replaceAll(/ +/g, " ").split("\n"), [
+      'const a = " "; ',
+      "const b = / /; ",
+      " const c = `x${Date}`;",
+    ]);
+  });
+
+  it("finds exported names of every form", () => {
+    const source = [
+      'export { one, two as three, type Four } from "./x.ts";',
+      'export type { Five } from "./x.ts";',
+      "export const six = 1;",
+      "export async function seven() {}",
+      "export class Eight {}",
+      "export interface Nine {}",
+      "// export const no = 1;",
+    ].join("\n");
+    assertEquals(exportedNames(source), ["Eight", "Five", "Four", "Nine", "one", "seven", "six", "three"]);
+  });
+});
+
+describe("the layers", () => {
+  it("have a place for every file", () => {
+    assertEquals(sources.filter((file) => layerOf(file) < 0), []);
+  });
+
+  it("import downwards only", () => {
+    const wrong = sources.flatMap((file) =>
+      localEdges(file)
+        .filter(({ to, kind }) => layerOf(to) > layerOf(file) && !(kind === "dynamic" && family(to) === "drivers"))
+        .map(({ to }) => `${file} (${layers[layerOf(file)]?.[0]}) imports ${to} (${layers[layerOf(to)]?.[0]})`)
+    );
+    assertEquals(wrong, []);
+  });
+
+  it("lead to files that exist", () => {
+    const missing = sources.flatMap((file) =>
+      localEdges(file).filter(({ to }) => !exists(to)).map(({ to }) => `${file} imports ${to}`)
+    );
+    assertEquals(missing, []);
+  });
+
+  it("have no cycle among value imports", () => {
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (file: string, trail: readonly string[]): void => {
+      if (trail.includes(file)) cycles.push([...trail.slice(trail.indexOf(file)), file].join(" -> "));
+      if (done.has(file) || trail.includes(file) || !exists(file)) return;
+      for (const { kind, to } of localEdges(file)) if (kind === "value") visit(to, [...trail, file]);
+      done.add(file);
+    };
+    for (const file of sources) visit(file, []);
+    assertEquals(cycles, []);
+  });
+
+  it("keep drivers, providers and adapters away from each other", () => {
+    const wrong = sources.flatMap((file) =>
+      localEdges(file).filter(({ to, kind }) => {
+        const own = family(file);
+        const other = family(to);
+        if (other === undefined || kind === "type") return false;
+        return own !== undefined || (kind === "value" && !/^(mod|src\/(testing|cli))\.ts$/.test(file));
+      }).map(({ to }) => `${file} imports ${to}`)
+    );
+    assertEquals(wrong, []);
+  });
+
+  it("have no barrels inside src and no default exports", () => {
+    assertEquals(sources.filter((file) => /^src\/(.*\/)?(mod|index)\.ts$/.test(file)), []);
+    assertEquals(sources.filter((file) => /^export\s+(default|\*)/m.test(codeOnly(readText(file)))), []);
+  });
+
+  it("have pure files that name nothing impure", () => {
+    const wrong = sources.filter((file) => layerOf(file) <= 1).flatMap((file) =>
+      codeOnly(readText(file), { strings: false }).split("\n").flatMap((line, at) =>
+        impure.test(line) ? [`${file}:${at + 1}: ${line.trim()}`] : []
+      )
+    );
+    assertEquals(wrong, []);
+  });
+
+  it("have no values in the vocabulary's type files", () => {
+    for (const file of ["src/types.ts", "src/events.ts", "src/cache/types.ts"]) {
+      assertEquals(codeOnly(readText(file)).match(/^(export\s+)?(const|let|function|class|enum)\b.*/gm), null, file);
+    }
+  });
+
+  it("have no file over 250 lines but those with a reason", () => {
+    const long = sources.filter((file) => readText(file).split("\n").length - 1 > 250);
+    assertEquals(long.filter((file) => !(file in longFiles)), []);
+    assertEquals(
+      Object.keys(longFiles).filter((file) => !long.includes(file)),
+      [],
+      "a reason that is no longer needed",
+    );
+  });
+});
+
+describe("the root entry", { skip: sources[0] === "mod.ts" ? false : "there is no mod.ts yet" }, () => {
+  const graph = sources[0] === "mod.ts" ? graphOf("mod.ts") : undefined;
+
+  it("reaches few files and few bytes", () => {
+    const files = [...graph?.files ?? []];
+    const bytes = files.reduce((sum, file) => sum + new TextEncoder().encode(readText(file)).length, 0);
+    assert(files.length <= rootLimits.files, `${files.length} files: ${files.join(" ")}`);
+    assert(bytes <= rootLimits.bytes, `${bytes} bytes in ${files.length} files`);
+  });
+
+  it("reaches no SDK, no native driver, no grammar and no npm package", () => {
+    const allowed = /^@std\/path\/posix\/[a-z-]+$|^node:/;
+    assertEquals([...graph?.packages.keys() ?? []].filter((name) => !allowed.test(name)), []);
+  });
+
+  it("imports no node: module before it is needed", () => {
+    const eager = [...graph?.packages ?? []].filter(([name, kind]) => kind === "value" && name.startsWith("node:"));
+    assertEquals(eager, []);
+  });
+
+  it("reaches no provider, no outline, no model summarizer, no testing and no command line", () => {
+    const apart =
+      /^src\/(providers|adapters|outline)\/|^src\/(outline|testing|cli)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
+    assertEquals([...graph?.files ?? []].filter((file) => apart.test(file)), []);
+  });
+
+  it("touches globalThis.process only after globalThis.Deno was asked", () => {
+    const wrong = [...graph?.files ?? []].filter((file) => {
+      const code = codeOnly(readText(file));
+      const process = code.search(/\bprocess\b/);
+      return process >= 0 && !(code.search(/\bDeno\b/) >= 0 && code.search(/\bDeno\b/) < process);
+    });
+    assertEquals(wrong, []);
+  });
+});
