@@ -14,10 +14,33 @@ export type WaymarkEvent =
   | { readonly type: "miss"; readonly path: string; readonly why: "absent" | "stale" | "better-maker" | "refresh" }
   | { readonly type: "call"; readonly path: string; readonly maker: string; readonly attempt: number }
   | { readonly type: "repair"; readonly path: string; readonly attempt: number; readonly problems: readonly string[] }
-  | { readonly type: "summary"; readonly path: string; readonly maker: string; readonly usage: Usage; readonly regions: number; readonly audit?: Audit }
-  | { readonly type: "cap"; readonly path: string; readonly asked: number; readonly shown: number; readonly tokensSaved: number }
-  | { readonly type: "failure"; readonly path: string; readonly reason: FailureReason; readonly message: string; readonly retryAt?: number }
-  | { readonly type: "cache"; readonly what: "opened" | "memory" | "set-aside" | "write-skipped" | "pruned"; readonly message: string };
+  | {
+    readonly type: "summary";
+    readonly path: string;
+    readonly maker: string;
+    readonly usage: Usage;
+    readonly regions: number;
+    readonly audit?: Audit;
+  }
+  | {
+    readonly type: "cap";
+    readonly path: string;
+    readonly asked: number;
+    readonly shown: number;
+    readonly tokensSaved: number;
+  }
+  | {
+    readonly type: "failure";
+    readonly path: string;
+    readonly reason: FailureReason;
+    readonly message: string;
+    readonly retryAt?: number;
+  }
+  | {
+    readonly type: "cache";
+    readonly what: "opened" | "memory" | "set-aside" | "write-skipped" | "pruned";
+    readonly message: string;
+  };
 
 /** Sums of all events since the instance was made, and what is kept. */
 export interface WaymarkStats {

@@ -44,6 +44,11 @@ export interface ReadOutcome {
   readonly error?: unknown;
   /** What the layers have to say to the model beside the result. */
   readonly annotations: readonly Annotation[];
+  /**
+   * The result must not stand: a layer changed the call and cannot vouch for what came back. Whoever runs the onion makes
+   * the call once more as it was asked, marked `fresh`.
+   */
+  readonly again?: boolean;
 }
 
 /** Goes on with a read: towards the tool. */
@@ -111,6 +116,8 @@ export interface ReadSpan {
   readonly start: number;
   /** How many lines at most; absent: to the end. */
   readonly count?: number;
+  /** The arguments themselves insist on this range (see {@linkcode ReadCall.fresh}). */
+  readonly fresh?: boolean;
 }
 
 /** How a host's result carries file text, failure and annotations. */
@@ -177,6 +184,8 @@ export interface Summary {
   readonly regions: readonly Region[];
   /** What it cost. */
   readonly usage: Usage;
+  /** Who really made it, where that is not the summarizer itself: an outline that fell back to the scanner. */
+  readonly maker?: string;
   /** Rows of the answer that could not be used. */
   readonly dropped?: number;
   /** Entries left out because there were more than 400 (the deepest levels first). */
@@ -230,10 +239,10 @@ export interface SummarizerContext {
   /** The run's deadline and the caller's abort, in one. */
   readonly signal: AbortSignal;
   /**
-   * Asked before every request to a model, repairs included; throws a {@linkcode WaymarkError} with code `budget`
-   * when there may be no more.
+   * Asked before every request to a model; throws a {@linkcode WaymarkError} with code `budget` when there may be no
+   * more. A repair says which problems it is for.
    */
-  readonly spend: () => void;
+  readonly spend: (problems?: readonly string[]) => void;
 }
 
 /** Port: makes a summary of a file. */

@@ -1,0 +1,41 @@
+/**
+ * Makes coding agents' file reads cheap without ever breaking one.
+ *
+ * Wrap your read tool: a read of more than 200 lines returns 200 lines and the file's whole map, kept in `.summaries/` and
+ * valid by content hash alone. Where no map can be made the read runs exactly as asked, and says why.
+ *
+ * @example
+ * ```ts
+ * import { createWaymark } from "@waymark/waymark";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const lines = Array.from({ length: 300 }, (_, index) => `export function f${index + 1}() {}`);
+ * const text = lines.join("\n");
+ * // Your own read tool, whatever it is.
+ * const readFile = ({ offset = 1, limit = Infinity }: { path: string; offset?: number; limit?: number }) =>
+ *   lines.slice(offset - 1, offset - 1 + limit).join("\n");
+ *
+ * const waymark = createWaymark({ cache: false, source: { read: () => new TextEncoder().encode(text) } });
+ * const read = waymark.wrap(readFile);
+ * const result = await read({ path: "functions.ts" });
+ * assertStringIncludes(result, "PARTIAL, lines 1-200 of 300");
+ * assertStringIncludes(result, "300-300  function  f300");
+ * await waymark.close();
+ * ```
+ *
+ * @module
+ */
+
+export { type Begun, compose, type Halves, split, type SplitOptions } from "./src/compose.ts";
+export { type ToolFunction, wrap, type WrapOptions, wrapTools, type WrapToolsOptions } from "./src/wrap.ts";
+export { dialects, headOnly, offsetLimit, startEnd, viewRange } from "./src/dialects.ts";
+export { autoCodec, fieldsCodec } from "./src/codecs.ts";
+export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";
+export { createWaymark } from "./src/waymark.ts";
+export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/waymark.ts";
+export { readGuideline, type SummarizeFileTool } from "./src/summarize_file.ts";
+export { isAnnotationText, renderMap, stripAnnotations } from "./src/file_map.ts";
+export { SECRET_FILES, UNGUARDED } from "./src/probe.ts";
+export { WaymarkError, type WaymarkErrorCode } from "./src/errors.ts";
+export type { WaymarkEvent, WaymarkStats } from "./src/events.ts";
+export type * from "./src/types.ts";

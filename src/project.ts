@@ -1,0 +1,161 @@
+/**
+ * Where a path leads: the file's bytes, the key its map is kept under, and the cache it is kept in.
+ *
+ * Every file that may not be summarized is refused here, with an error that says why; the read guard takes a refusal as
+ * "leave the read alone", the `summarize_file` tool shows it.
+ *
+ * @module
+ */
+
+import { openCache, type OpenCacheOptions } from "./cache/cache.ts";
+import { memoryCache } from "./cache/memory.ts";
+import type { SummaryCache } from "./cache/types.ts";
+import { WaymarkError } from "./errors.ts";
+import { disk, readSource, sha256 } from "./files.ts";
+import { countUpTo } from "./lines.ts";
+import type { LoadedFile } from "./maps.ts";
+import { findRoot, pathKey, toDiskPath } from "./paths.ts";
+import { isSecretPath, looksBinary } from "./probe.ts";
+import type { FileSource } from "./types.ts";
+
+/** What a project is made of. */
+export interface ProjectOptions extends Omit<OpenCacheOptions, "root"> {
+  /** The project's root. Default: found from the working directory; none found means memory only. */
+  readonly root?: string | undefined;
+  /** Folders whose files may be summarized. Default: everywhere. */
+  readonly roots?: readonly string[] | undefined;
+  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
+  readonly source?: FileSource | undefined;
+  /** Whether maps are kept, on disk or in memory. Default true. */
+  readonly cache?: boolean | undefined;
+  /** Larger files are left alone, in bytes. Default 32 MiB. */
+  readonly maxFileBytes?: number | undefined;
+}
+
+/** A file that may be summarized, not yet read. */
+export interface Place {
+  /** The path as the caller gave it. */
+  readonly path: string;
+  /** Absolute, links resolved. */
+  readonly real: string;
+  /** Bytes; unknown where a `source` gives them. */
+  readonly size?: number;
+}
+
+/** Files and their maps' whereabouts. */
+export interface Project {
+  /** Finds a file without reading it. Throws a {@linkcode WaymarkError}: `not-found`, `not-allowed` or `too-large`. */
+  locate(path: string, cwd?: string): Place;
+  /** Whether the file has so many lines at least, without keeping it in memory. */
+  reaches(place: Place, lines: number): boolean;
+  /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
+  load(place: Place, signal?: AbortSignal): Promise<LoadedFile>;
+  /** Where maps of this file are kept, and under which key. */
+  keep(place: Place): Promise<{ key: string; cache: SummaryCache }>;
+  /** The project's cache, opened at the first call. */
+  cache(): Promise<SummaryCache>;
+  /** The project's root; `undefined` where there is none. */
+  root(): string | undefined;
+  /** Closes what was opened. */
+  close(): Promise<void>;
+}
+
+/** Makes a project. Opens nothing yet. */
+export function createProject(options: ProjectOptions): Project {
+  const { root: given, roots, source, maxFileBytes = 32 << 20, cache: keeps = true, ...cacheOptions } = options;
+  const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
+  let opened: Promise<SummaryCache> | undefined;
+  let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
+
+  const findOwnRoot = (): string | undefined => {
+    if (!rooted) {
+      const wanted = given === undefined ? findRoot(disk().cwd()) : toDiskPath(given, disk().cwd());
+      root = wanted === undefined ? undefined : realOr(wanted);
+      rooted = true;
+    }
+    return root;
+  };
+  const cache = (): Promise<SummaryCache> =>
+    opened ??= keeps ? openCache({ ...cacheOptions, root: findOwnRoot() }) : Promise.resolve(outside);
+
+  const refuse = (path: string, real: string): void => {
+    if (isSecretPath(real)) {
+      throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it is a file that holds secrets`);
+    }
+    allowed ??= (roots ?? []).map((folder) => realOr(toDiskPath(folder, disk().cwd()) ?? folder));
+    if (roots && !allowed.some((folder) => pathKey(real, folder) !== undefined)) {
+      throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it lies outside the folders this host allows`);
+    }
+  };
+  const refuseSize = (path: string, size: number): void => {
+    if (size > maxFileBytes) {
+      throw new WaymarkError(
+        "too-large",
+        `Cannot summarize ${path}: ${size} bytes is over the limit of ${maxFileBytes}; read a range of it`,
+      );
+    }
+  };
+
+  const project: Project = {
+    root: findOwnRoot,
+    cache,
+    locate(path, cwd) {
+      const absolute = toDiskPath(path, cwd ?? disk().cwd());
+      if (absolute === undefined) {
+        throw new WaymarkError("not-found", `Cannot read ${path}: it is not a path on this machine`);
+      }
+      refuse(path, absolute);
+      if (source) return { path, real: absolute };
+      let facts, real: string;
+      try {
+        facts = disk().stat(absolute);
+        real = disk().realPath(absolute);
+      } catch (cause) {
+        if (cause instanceof WaymarkError) throw cause;
+        throw new WaymarkError("not-found", `Cannot read ${path}: ${(cause as Error).message}`, { cause });
+      }
+      if (!facts.isFile) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+      if (real !== absolute) refuse(path, real);
+      refuseSize(path, facts.size);
+      return { path, real, size: facts.size };
+    },
+    reaches(place, lines) {
+      const file = disk().open(place.real);
+      try {
+        return countUpTo(file, lines) >= lines;
+      } finally {
+        file.close();
+      }
+    },
+    async keep({ real }) {
+      const key = pathKey(real, findOwnRoot());
+      return key === undefined ? { key: real, cache: outside } : { key, cache: await cache() };
+    },
+    async load(place, signal) {
+      const { path, real } = place;
+      const bytes = source
+        ? await source.read(real, signal)
+        : (await readSource(real, { maxBytes: maxFileBytes, signal }))?.bytes;
+      if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+      refuseSize(path, bytes.length);
+      if (looksBinary(bytes)) throw new WaymarkError("not-text", `Cannot summarize ${path}: it is not a text file`);
+      const [hash, kept] = await Promise.all([sha256(bytes), project.keep(place)]);
+      return { path, bytes, hash, ...kept };
+    },
+    async close() {
+      outside.close();
+      if (opened) (await opened).close();
+      opened = Promise.resolve(memoryCache());
+    },
+  };
+  return project;
+}
+
+/** The real path where it can be had: a root that is not there yet stays as it was named. */
+function realOr(path: string): string {
+  try {
+    return disk().realPath(path);
+  } catch {
+    return path;
+  }
+}

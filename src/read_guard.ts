@@ -1,0 +1,182 @@
+/**
+ * The read guard: a read of more than 200 lines returns 200 lines and the file's whole map.
+ *
+ * It never blocks and never raises. Whatever it cannot find out means "leave the read alone"; where no map can be made the
+ * read runs exactly as asked and a notice says why.
+ *
+ * @module
+ */
+
+import { WaymarkError } from "./errors.ts";
+import type { WaymarkEvent } from "./events.ts";
+import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
+import { countLines, linesAt, spanLines } from "./lines.ts";
+import { createMaps, failureReason, type LoadedFile, type Maps } from "./maps.ts";
+import { guardsName, type NameRules } from "./probe.ts";
+import { createProject, type Project } from "./project.ts";
+import { scanner } from "./summary/scanner.ts";
+import type {
+  Annotation,
+  FailureReason,
+  FileMap,
+  FileSource,
+  Middleware,
+  Next,
+  ReadCall,
+  ReadOutcome,
+  Summarizer,
+} from "./types.ts";
+
+/** What a read guard works with. Alone it keeps nothing: one run of the summarizer for each long read. */
+export interface ReadGuardOptions {
+  /** Makes the maps. Default: the built-in line scanner. Unused where `maps` is given. */
+  readonly summarizer?: Summarizer | undefined;
+  /** Gets and makes maps. Default: made anew for every read, kept nowhere. */
+  readonly maps?: Pick<Maps, "get"> | undefined;
+  /** Makes the map where `maps` fails, so that the read is shortened all the same. Default: it runs as asked. */
+  readonly fallback?: Pick<Maps, "get"> | undefined;
+  /** Finds and reads files. Default: this machine's disk, from the working directory. */
+  readonly project?: Pick<Project, "locate" | "reaches" | "load"> | undefined;
+  /** Where bytes come from, for tools that read somewhere else. Unused where `project` is given. */
+  readonly source?: FileSource | undefined;
+  /** Lines a read may return before it is shortened to as many. Default 200. */
+  readonly maxLines?: number | undefined;
+  /** Which names are guarded, beyond the built-in lists. */
+  readonly names?: NameRules | undefined;
+  /** Told of every cap and failure. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+}
+
+/** Files up to this size are read whole at once, larger ones are counted in chunks first. */
+const SMALL = 1 << 20;
+
+/**
+ * Makes the read guard: a middleware for any read tool.
+ *
+ * @example
+ * ```ts
+ * import { readGuard, wrap } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const lines = Array.from({ length: 300 }, (_, index) => `export const value${index} = ${index};`);
+ * const source = { read: () => new TextEncoder().encode(lines.join("\n")) };
+ * const read = ({ offset = 1, limit = 300 }: { path: string; offset?: number; limit?: number }) =>
+ *   lines.slice(offset - 1, offset - 1 + limit).join("\n");
+ *
+ * const guarded = wrap(read, readGuard({ source }));
+ * assertEquals((await guarded({ path: "values.ts" })).split("\n")[200], "");
+ * ```
+ */
+export function readGuard(options: ReadGuardOptions = {}): Middleware {
+  const { maxLines = 200, names, fallback, onEvent: emit = () => {} } = options;
+  const project = options.project ?? createProject({ cache: false, source: options.source });
+  const maps = options.maps ?? createMaps({ summarizer: options.summarizer ?? scanner(), onEvent: emit });
+
+  /** The file, if this read would return too much of it. */
+  const probe = async (call: ReadCall): Promise<{ file: LoadedFile; asked: number } | undefined> => {
+    if (!guardsName(call.path, names)) return undefined;
+    const place = project.locate(call.path, call.cwd);
+    const { size } = place;
+    if (size !== undefined && size <= maxLines) return undefined; // at most as many lines as bytes
+    if (size !== undefined && size > SMALL && !project.reaches(place, call.start + maxLines)) return undefined;
+    const file = await project.load(place, call.signal);
+    const asked = spanLines(countLines(file.bytes), call.start, call.count);
+    return asked > maxLines ? { file, asked } : undefined;
+  };
+
+  /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
+  const cap = async (
+    call: ReadCall,
+    file: LoadedFile,
+    asked: number,
+    map: FileMap,
+    next: Next,
+  ): Promise<ReadOutcome> => {
+    const { start, path, describe } = call;
+    const expected = linesAt(file.bytes, start, maxLines);
+    const outcome = await next({ ...call, count: maxLines });
+    if (outcome.failed) return call.signal?.aborted ? outcome : { ...outcome, again: true };
+    try {
+      const shown = outcome.text === undefined ? expected.length : verifiedLines(outcome.text, expected);
+      if (shown === 0) {
+        throw new WaymarkError(
+          "changed",
+          `Cannot give the map of ${path}: the lines returned are not those of the file it describes`,
+        );
+      }
+      const end = start + shown - 1, { lines, maker } = map;
+      const text = renderMap(map, { start, end, describe });
+      const left = estimateTokens(linesAt(file.bytes, end + 1, asked - shown).join("\n"));
+      emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text) });
+      return annotated(outcome, { kind: "map", text, path, start, end, lines, maker });
+    } catch (error) {
+      return { ...annotated(outcome, failed(path, error)), again: true };
+    }
+  };
+
+  const failed = (path: string, error: unknown, shortened = false): Annotation => {
+    const reason = failureReason(error);
+    const message = error instanceof Error ? error.message : String(error);
+    emit({ type: "failure", path, reason, message });
+    return notice(path, reason, message, { shortened });
+  };
+
+  return async function readGuard(call, next) {
+    const { start, count, programmatic, fresh, path, signal } = call;
+    if ((count !== undefined && count <= maxLines) || start < 1 || programmatic || fresh) return await next(call);
+
+    const large = await probe(call).catch(() => undefined);
+    if (!large) return await next(call);
+
+    const { file, asked } = large;
+    let map: FileMap;
+    try {
+      ({ map } = await maps.get(file, { signal }));
+    } catch (error) {
+      if (signal?.aborted) return await next(call);
+      const parsed = await fallback?.get(file, { signal }).catch(() => undefined);
+      if (parsed?.map.regions.length) {
+        return annotated(await cap(call, file, asked, parsed.map, next), failed(path, error, true));
+      }
+      return annotated(await next(call), failed(path, error));
+    }
+    if (map.regions.length) return await cap(call, file, asked, map, next);
+    const { prose, maker } = map;
+    return annotated(
+      await next(call),
+      notice(path, "prose-only", "only a description could be made of it", { prose, maker }),
+    );
+  };
+}
+
+function notice(path: string, reason: FailureReason, message: string, options: RenderNoticeOptions = {}): Annotation {
+  return { kind: "notice", text: renderNotice(message, options), path, reason };
+}
+
+function annotated(outcome: ReadOutcome, annotation: Annotation): ReadOutcome {
+  return { ...outcome, annotations: [...outcome.annotations, annotation] };
+}
+
+/** Long lines may be cut by the host: so many characters alike are enough. */
+const ALIKE = 500;
+
+/**
+ * How many of the expected lines the text holds from its start; 0 where one of them differs.
+ *
+ * A host may return fewer (its own limit in bytes): then its last line may be cut, and its own words in brackets may follow.
+ * It may return more: what comes after the expected lines is its own footer. Line endings and a byte order mark do not count.
+ */
+export function verifiedLines(text: string, expected: readonly string[]): number {
+  const plain = (line: string): string => line.replace(/^\ufeff/, "").replace(/\r?\n?$/, "");
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  const alike = (shown: string, line: string): boolean =>
+    plain(shown) === plain(line) || (line.length > ALIKE && plain(shown).startsWith(plain(line).slice(0, ALIKE)));
+  let same = 0;
+  while (same < expected.length && same < lines.length && alike(lines[same]!, expected[same]!)) same++;
+  if (same === expected.length || same === lines.length) return same;
+  if (lines.length >= expected.length) return 0;
+  const rest = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(rest[0]!) ? 1 : 0;
+  const footer = rest.slice(cutLine).filter((line) => line.trim() !== "");
+  return footer.length <= 2 && footer.every((line) => /^\s*[[(<].*[\])>.]\s*$|^\s*\.\.\./.test(line)) ? same : 0;
+}

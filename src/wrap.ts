@@ -1,0 +1,268 @@
+/**
+ * Puts a middleware around a host's own tool: arguments in through a dialect, the result out through a codec.
+ *
+ * The tool stays what it is: its name, properties, `this`, thrown values and streaming survive, and arguments the dialect
+ * cannot read go straight to it. A fault of a layer never becomes a fault of the tool.
+ *
+ * @module
+ */
+
+import { autoCodec } from "./codecs.ts";
+import { compose } from "./compose.ts";
+import { dialects } from "./dialects.ts";
+import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } from "./types.ts";
+
+/** A tool as hosts have them: a function of arguments and whatever else the host passes. */
+// deno-lint-ignore no-explicit-any -- a host's argument and result types are its own
+export type ToolFunction = (this: any, args: any, ...rest: any[]) => any;
+
+/** How a tool is wrapped. */
+export interface WrapOptions {
+  /** How its arguments say a read. Default `{path, offset?, limit?}`, 1-based. */
+  // deno-lint-ignore no-explicit-any -- a dialect is generic in the host's arguments
+  readonly dialect?: Dialect<any>;
+  /** How its result carries text and annotations. Default: strings, text blocks, MCP results and objects. */
+  // deno-lint-ignore no-explicit-any -- a codec is generic in the host's result
+  readonly codec?: Codec<any>;
+  /** The host's name for it. Default: the tool's own `name`. */
+  readonly name?: string;
+  /**
+   * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `callId`,
+   * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `cwd`, `programmatic`, `fresh`).
+   */
+  readonly facts?: (...rest: unknown[]) => Partial<ReadCall>;
+  /** Told what a layer or codec threw. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** How the read tools of a registry are found and wrapped. */
+export interface WrapToolsOptions extends WrapOptions {
+  /** Names of the read tools. Default: the names the dialect knows. */
+  readonly names?: readonly string[];
+  /** The property of a tool object that is called. Default: the first there of execute, run, invoke, handler, call, func. */
+  readonly method?: string;
+}
+
+/**
+ * Wraps one read tool: a function in, the same function annotated out. It returns a promise, or an async generator where
+ * the tool is one.
+ *
+ * @example
+ * ```ts
+ * import { wrap } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const read = (args: { path: string; limit?: number }) => `${args.path}: ${args.limit ?? "all"} lines`;
+ * const short = wrap(read, (call, next) => next({ ...call, count: 200 }));
+ * assertEquals(await short({ path: "a.ts" }), "a.ts: 200 lines");
+ * ```
+ */
+export function wrap<Tool extends ToolFunction>(tool: Tool, middleware: Middleware, options: WrapOptions = {}): Tool {
+  return wrapCalled(tool, middleware, { ...options, owner: (self) => self });
+}
+
+interface CalledOptions extends WrapOptions {
+  /** The `this` the tool gets for the `this` the host called with. */
+  readonly owner: (self: unknown) => unknown;
+}
+
+function wrapCalled<Tool extends ToolFunction>(tool: Tool, middleware: Middleware, options: CalledOptions): Tool {
+  const { dialect = dialects.plain, codec = autoCodec, name = tool.name, facts = usualFacts, onError } = options;
+  const onion = compose(middleware);
+  const report = (error: unknown): void => {
+    try {
+      onError?.(error);
+    } catch { /* a reporter's own fault */ }
+  };
+  const attempt = <Value>(action: () => Value): Value | undefined => {
+    try {
+      return action();
+    } catch (error) {
+      report(error);
+      return undefined;
+    }
+  };
+
+  /** One pass through the onion. Never rejects. */
+  const pass = async (call: ReadCall, args: unknown, invoke: (args: unknown) => unknown): Promise<ReadOutcome> => {
+    let made: ReadOutcome | undefined; // what the tool gave for the call exactly as asked
+    const last = async (inner: ReadCall): Promise<ReadOutcome> => {
+      const unchanged = inner.path === call.path && inner.start === call.start && inner.count === call.count;
+      const innerArgs = unchanged ? args : attempt(() => dialect.apply(args, inner)) ?? args;
+      try {
+        const result = await invoke(innerArgs);
+        const text = attempt(() => codec.text(result)), failed = attempt(() => codec.failed?.(result)) ?? false;
+        const outcome = { result, failed, annotations: [], ...(text === undefined ? {} : { text }) };
+        if (unchanged) made = outcome;
+        return outcome;
+      } catch (error) {
+        const outcome = { failed: true, error, annotations: [] };
+        if (unchanged) made = outcome;
+        return outcome;
+      }
+    };
+    try {
+      return await onion(call, last);
+    } catch (error) {
+      report(error);
+      return made ?? await last(call);
+    }
+  };
+
+  /** The whole read: a result that may not stand, or cannot carry what belongs to it, is read again as asked. */
+  const read = async (call: ReadCall, args: unknown, invoke: (args: unknown) => unknown): Promise<ReadOutcome> => {
+    let outcome = await pass(call, args, invoke);
+    if (
+      !threw(outcome) && outcome.annotations.some((note) => note.kind === "map") &&
+      !carries(outcome, outcome.annotations)
+    ) {
+      outcome = { ...outcome, annotations: [], again: true };
+    }
+    if (!outcome.again) return outcome;
+    const full = await pass({ ...call, fresh: true }, args, invoke);
+    return full.failed ? full : { ...full, annotations: [...outcome.annotations, ...full.annotations] };
+  };
+
+  const carries = (outcome: ReadOutcome, annotations: readonly Annotation[]): boolean =>
+    isStream(outcome.result) || annotate(outcome.result, annotations) !== outcome.result;
+  const annotate = (result: unknown, annotations: readonly Annotation[]): unknown =>
+    annotations.length ? attempt(() => codec.annotate(result, annotations)) ?? result : result;
+  async function* annotateLast(
+    stream: AsyncIterable<unknown>,
+    annotations: readonly Annotation[],
+  ): AsyncGenerator<unknown> {
+    let held: { value: unknown } | undefined;
+    for await (const value of stream) {
+      if (held) yield held.value;
+      held = { value };
+    }
+    if (held) yield annotate(held.value, annotations);
+  }
+  const settle = ({ result, annotations }: ReadOutcome): unknown =>
+    annotations.length && isStream(result) ? annotateLast(result, annotations) : annotate(result, annotations);
+
+  return new Proxy(tool, {
+    apply(target, self, [args, ...rest]: [unknown, ...unknown[]]) {
+      const invoke = (innerArgs: unknown): unknown => Reflect.apply(target, options.owner(self), [innerArgs, ...rest]);
+      const span = kindOf(target) === "generator" ? undefined : attempt(() => dialect.parse(args));
+      if (!span) return invoke(args);
+      const call: ReadCall = { ...attempt(() => facts(...rest)), ...span, tool: name, describe: dialect.describe };
+      if (kindOf(target) === "async generator") {
+        return (async function* () {
+          const outcome = await read(call, args, invoke);
+          if (threw(outcome)) throw outcome.error;
+          yield* settle(outcome) as AsyncIterable<unknown>;
+        })();
+      }
+      return read(call, args, invoke).then((outcome) => {
+        if (threw(outcome)) throw outcome.error;
+        return settle(outcome);
+      });
+    },
+  });
+}
+
+/**
+ * Wraps the read tools of a registry (an array, a record or a Map of functions or tool objects) and returns a registry of
+ * the same kind. Every other tool is the very same object, and no schema changes.
+ *
+ * @example
+ * ```ts
+ * import { wrapTools } from "@waymark/waymark";
+ * import { assertEquals, assertStrictEquals } from "@std/assert";
+ *
+ * const tools = {
+ *   read: { description: "Reads a file", execute: (args: { path: string; limit?: number }) => `${args.limit} lines` },
+ *   shell: { description: "Runs a command", execute: () => "done" },
+ * };
+ * const wrapped = wrapTools(tools, (call, next) => next({ ...call, count: 200 }), { names: ["read"] });
+ * assertEquals(await wrapped.read.execute({ path: "a.ts" }), "200 lines");
+ * assertStrictEquals(wrapped.shell, tools.shell);
+ * ```
+ */
+export function wrapTools<Registry extends object>(
+  registry: Registry,
+  middleware: Middleware,
+  options: WrapToolsOptions = {},
+): Registry {
+  const names = new Set(options.names ?? (options.dialect ?? dialects.plain).tools);
+  const one = (key: unknown, tool: unknown): unknown =>
+    typeof key === "string" && names.has(key) ? wrapTool(tool, middleware, { name: key, ...options }) : tool;
+  if (Array.isArray(registry)) return registry.map((tool) => one(tool?.name, tool)) as Registry;
+  if (registry instanceof Map) {
+    return new Map([...registry].map(([key, tool]) => [key, one(key, tool)])) as unknown as Registry;
+  }
+  const properties = Object.getOwnPropertyDescriptors(registry) as Record<string, PropertyDescriptor>;
+  for (const key of Object.keys(registry)) {
+    const tool = (registry as Record<string, unknown>)[key], value = one(key, tool);
+    if (value !== tool) properties[key] = { value, enumerable: true, configurable: true, writable: true };
+  }
+  return Object.create(Object.getPrototypeOf(registry), properties);
+}
+
+const METHODS = ["execute", "run", "invoke", "handler", "call", "func"];
+
+/** A tool object with its method wrapped: every other property, getter, symbol and prototype is the tool's own. */
+function wrapTool(tool: unknown, middleware: Middleware, options: WrapToolsOptions): unknown {
+  if (typeof tool === "function") return wrap(tool as ToolFunction, middleware, options);
+  if (typeof tool !== "object" || tool === null) return tool;
+  const owner = tool as Record<string, unknown>;
+  const method = options.method ?? METHODS.find((key) => typeof owner[key] === "function");
+  if (method === undefined || typeof owner[method] !== "function") return tool;
+  const bound = wrapCalled(owner[method] as ToolFunction, middleware, {
+    ...options,
+    owner: (self) => self === wrapped ? tool : self, // private fields live on the tool, not on its wrapping
+  });
+  // The proxied shadow is empty, so that a frozen tool cannot forbid the one property that differs.
+  const shadow = Object.create(Object.getPrototypeOf(tool));
+  const wrapped: object = new Proxy(shadow, {
+    get(_, key) {
+      if (key === method) return bound;
+      const value = Reflect.get(tool, key, tool);
+      return typeof value === "function" && !Object.hasOwn(tool, key) ? value.bind(tool) : value;
+    },
+    set: (_, key, value) => Reflect.set(tool, key, value, tool),
+    has: (_, key) => Reflect.has(tool, key),
+    ownKeys: () => Reflect.ownKeys(tool),
+    getOwnPropertyDescriptor(_, key) {
+      const descriptor = Reflect.getOwnPropertyDescriptor(tool, key);
+      if (!descriptor) return undefined;
+      return key === method
+        ? { value: bound, enumerable: descriptor.enumerable ?? true, configurable: true, writable: true }
+        : { ...descriptor, configurable: true };
+    },
+  });
+  return wrapped;
+}
+
+/** Whether the tool threw, as against a result that says it failed. */
+function threw(outcome: ReadOutcome): boolean {
+  return outcome.failed === true && !("result" in outcome);
+}
+
+/** An async iterable that is no web stream: a web stream handed on is still one, so it cannot carry an annotation. */
+function isStream(result: unknown): result is AsyncIterable<unknown> {
+  return typeof result === "object" && result !== null && Symbol.asyncIterator in result && !("getReader" in result);
+}
+
+function kindOf(tool: ToolFunction): "generator" | "async generator" | "function" {
+  const tag = (tool as { [Symbol.toStringTag]?: string })[Symbol.toStringTag];
+  return tag === "AsyncGeneratorFunction" ? "async generator" : tag === "GeneratorFunction" ? "generator" : "function";
+}
+
+/** Host facts under the names most hosts use. */
+function usualFacts(info?: unknown): Partial<ReadCall> {
+  if (typeof info !== "object" || info === null) return {};
+  const given = info as Record<string, unknown>;
+  const toolUse = given["toolUse"] as { id?: unknown } | undefined;
+  const callId = given["toolCallId"] ?? given["callId"] ?? toolUse?.id;
+  const signal = given["abortSignal"] ?? given["signal"];
+  return {
+    ...(typeof callId === "string" ? { callId } : {}),
+    ...(signal instanceof AbortSignal ? { signal } : {}),
+    ...(typeof given["sessionId"] === "string" ? { sessionId: given["sessionId"] } : {}),
+    ...(typeof given["cwd"] === "string" ? { cwd: given["cwd"] } : {}),
+    ...(given["programmatic"] === true ? { programmatic: true } : {}),
+    ...(given["fresh"] === true ? { fresh: true } : {}),
+  };
+}

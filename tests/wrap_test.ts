@@ -1,0 +1,405 @@
+import {
+  assert,
+  assertEquals,
+  assertNotStrictEquals,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { describe, it } from "node:test";
+import { viewRange } from "../src/dialects.ts";
+import type { Annotation, Codec, Middleware, ReadCall } from "../src/types.ts";
+import { wrap, wrapTools } from "../src/wrap.ts";
+
+const map: Annotation = { kind: "map", text: "[waymark map: test]\n[end of waymark map]" };
+const pass: Middleware = (call, next) => next(call);
+/** Shortens to 200 lines and annotates. */
+const cap: Middleware = async (call, next) => {
+  if (call.fresh) return await next(call);
+  const outcome = await next({ ...call, count: 200 });
+  return outcome.failed ? outcome : { ...outcome, annotations: [...outcome.annotations, map] };
+};
+interface Args {
+  path: string;
+  offset?: number;
+  limit?: number;
+}
+
+describe("wrap()", () => {
+  it("gives the tool the very same arguments where nothing changed", async () => {
+    const args = { path: "a.ts", extra: {} };
+    const read = wrap((given: Args) => given, pass);
+    assertStrictEquals(await read(args), args);
+  });
+
+  it("gives the tool a copy with only the range changed, and never touches the caller's arguments", async () => {
+    const args = Object.freeze({ path: "a.ts", extra: 1 });
+    const read = wrap((given: Args) => ({ given }), cap);
+    const { given } = await read(args);
+    assertEquals(given, { path: "a.ts", extra: 1, limit: 200 } as Args);
+    assertEquals(args, { path: "a.ts", extra: 1 });
+  });
+
+  it("puts the annotation after a string, and beside the fields of an object", async () => {
+    assertEquals(await wrap((_: Args) => "text", cap)({ path: "a.ts" }), `text\n\n${map.text}`);
+    const result = await wrap((_: Args): unknown => ({ content: "text", more: 1 }), cap)({ path: "a.ts" });
+    assertEquals(result, { content: "text", more: 1, annotation: map });
+  });
+
+  it("goes straight to the tool with arguments it cannot read, and keeps its kind of result", () => {
+    const read = wrap((args: unknown) => args, cap);
+    for (const args of [undefined, null, "a.ts", 7, [], { path: 7 }, { file: "a.ts" }, { path: "a.ts", limit: {} }]) {
+      assertStrictEquals(read(args), args);
+    }
+  });
+
+  it("throws the tool's own error, whatever it is", async () => {
+    for (const thrown of [new TypeError("EISDIR"), "a string", undefined, null, { code: 7 }]) {
+      const read = wrap((_: Args) => {
+        throw thrown;
+      }, cap);
+      const caught = await Promise.resolve(read({ path: "a.ts" })).then(() => "nothing", (error: unknown) => [error]);
+      assertStrictEquals((caught as unknown[])[0], thrown);
+    }
+  });
+
+  it("keeps the tool's name, length, properties and prototype", () => {
+    const tool = Object.assign(function readFile(_: Args, __?: unknown) {}, { schema: { a: 1 } });
+    const wrapped = wrap(tool, cap);
+    assertEquals([wrapped.name, wrapped.length], ["readFile", 2]);
+    assertStrictEquals(wrapped.schema, tool.schema);
+    assertStrictEquals(Object.getPrototypeOf(wrapped), Function.prototype);
+  });
+
+  it("keeps `this` and passes on whatever else the host passes", async () => {
+    const host = {
+      root: "/project",
+      read: wrap(function (this: { root: string }, args: Args, ...rest: unknown[]) {
+        return [this.root, args.path, ...rest];
+      }, pass),
+    };
+    assertEquals(await host.read({ path: "a.ts" }, { toolCallId: "1" }, "more"), ["/project", "a.ts", {
+      toolCallId: "1",
+    }, "more"]);
+  });
+
+  it("takes the facts of the call from what the host passes, under the usual names", async () => {
+    const calls: ReadCall[] = [];
+    const read = wrap((_: Args, __?: unknown) => "", (call, next) => (calls.push(call), next(call)), { name: "read" });
+    const { signal } = new AbortController();
+    await read({ path: "a.ts" }, {
+      toolCallId: "1",
+      abortSignal: signal,
+      sessionId: "s",
+      cwd: "/x",
+      programmatic: true,
+      fresh: true,
+    });
+    await read({ path: "a.ts" }, { toolUse: { id: "2" }, signal });
+    await read({ path: "a.ts" }, { toolCallId: 7, signal: "no", sessionId: null });
+    await read({ path: "a.ts" }, null);
+    const [one, two, three] = calls;
+    assertEquals([one?.callId, one?.sessionId, one?.cwd, one?.programmatic, one?.fresh, one?.tool], [
+      "1",
+      "s",
+      "/x",
+      true,
+      true,
+      "read",
+    ]);
+    assertStrictEquals(one?.signal, signal);
+    assertEquals([two?.callId, two?.signal === signal], ["2", true]);
+    assertEquals([three?.callId, three?.signal, three?.sessionId, calls.length], [undefined, undefined, undefined, 4]);
+  });
+
+  it("takes the facts from the host's own place where that is given, and lives with a fault there", async () => {
+    const calls: ReadCall[] = [];
+    const layer: Middleware = (call, next) => (calls.push(call), next(call));
+    await wrap((_: Args, __: unknown, ___: unknown) => "", layer, { facts: (_, third) => ({ callId: String(third) }) })(
+      { path: "a.ts" },
+      0,
+      "x",
+    );
+    await wrap((_: Args) => "", layer, {
+      facts: () => {
+        throw new Error("no");
+      },
+    })({ path: "a.ts" });
+    assertEquals(calls.map((call) => call.callId), ["x", undefined]);
+  });
+
+  it("makes the read as asked where a layer throws, once if it had not begun", async () => {
+    let calls = 0;
+    const errors: unknown[] = [];
+    const read = wrap((args: Args) => (calls++, args.limit ?? "all"), () => {
+      throw new Error("broken layer");
+    }, { onError: (error) => errors.push(error) });
+    assertEquals(await read({ path: "a.ts" }), "all");
+    assertEquals([calls, errors.length], [1, 1]);
+  });
+
+  it("does not call the tool again where a layer throws after an unchanged read", async () => {
+    let calls = 0;
+    const read = wrap((_: Args) => ++calls, async (call, next) => {
+      await next(call);
+      throw new Error("broken layer");
+    });
+    assertEquals(await read({ path: "a.ts" }), 1);
+    assertEquals(calls, 1);
+  });
+
+  it("makes the read anew, as asked, where a layer throws after it had shortened it", async () => {
+    const limits: unknown[] = [];
+    const read = wrap((args: Args) => (limits.push(args.limit), "text"), async (call, next) => {
+      await next({ ...call, count: 200 });
+      throw new Error("broken layer");
+    });
+    assertEquals(await read({ path: "a.ts" }), "text");
+    assertEquals(limits, [200, undefined]);
+  });
+
+  it("makes the read again, fresh and as asked, where a layer says its result must not stand", async () => {
+    const seen: unknown[] = [];
+    const note: Annotation = { kind: "notice", text: "[waymark notice: x]\n[end of waymark notice]" };
+    const read = wrap((args: Args) => (seen.push(args.limit), "text"), async (call, next) => {
+      seen.push(call.fresh);
+      if (call.fresh) return await next(call);
+      return { ...await next({ ...call, count: 200 }), annotations: [note], again: true };
+    });
+    assertEquals(await read({ path: "a.ts" }), `text\n\n${note.text}`);
+    assertEquals(seen, [undefined, 200, true, undefined]);
+  });
+
+  it("gives the second read's own error where that fails", async () => {
+    let calls = 0;
+    const read = wrap((_: Args) => {
+      if (++calls === 2) throw new Error("second");
+      return "text";
+    }, async (call, next) => call.fresh ? await next(call) : { ...await next({ ...call, count: 200 }), again: true });
+    await assertRejects(() => Promise.resolve(read({ path: "a.ts" })), Error, "second");
+  });
+
+  it("never leaves a shortened result without its map: what cannot carry one is read again as asked", async () => {
+    for (const result of [undefined, null, 42, true, new ReadableStream()]) {
+      const limits: unknown[] = [];
+      const read = wrap((args: Args) => (limits.push(args.limit), result), cap);
+      assertStrictEquals(await read({ path: "a.ts" }), result);
+      assertEquals(limits, [200, undefined]);
+    }
+  });
+
+  it("survives a codec and a dialect that throw", async () => {
+    const codec = {
+      text: () => {
+        throw new Error("text");
+      },
+      failed: () => {
+        throw new Error("failed");
+      },
+      annotate: () => {
+        throw new Error("annotate");
+      },
+    } as Codec;
+    assertEquals(await wrap((args: Args) => args.limit ?? "all", cap, { codec })({ path: "a.ts" }), "all");
+    const dialect = {
+      tools: [],
+      parse: () => {
+        throw new Error("parse");
+      },
+      apply: (args: Args) => args,
+      describe: () => "",
+    };
+    assertEquals(wrap((_: Args) => "sync", cap, { dialect })({ path: "a.ts" }), "sync");
+    const cannotApply = {
+      tools: [],
+      parse: () => ({ path: "a.ts", start: 1 }),
+      apply: () => {
+        throw new Error("apply");
+      },
+      describe: () => "",
+    };
+    assertEquals(await wrap((_: Args) => "text", pass, { dialect: cannotApply })({ path: "a.ts" }), "text");
+  });
+
+  it("forwards what an async generator yields, in order, and annotates the last value", async () => {
+    const read = wrap(async function* (args: Args) {
+      yield { status: "reading" };
+      yield `${args.limit} lines`;
+    }, cap);
+    const values: unknown[] = [];
+    for await (const value of read({ path: "a.ts" })) values.push(value);
+    assertEquals(values, [{ status: "reading" }, `200 lines\n\n${map.text}`]);
+  });
+
+  it("still looks like an async generator function to a host that asks", () => {
+    const wrapped = wrap(async function* (_: Args) {}, cap);
+    assertEquals(wrapped.constructor.name, "AsyncGeneratorFunction");
+    const AsyncGeneratorFunction = Object.getPrototypeOf(async function* () {}).constructor;
+    assert(wrapped instanceof AsyncGeneratorFunction);
+    assert(Symbol.asyncIterator in wrapped({ path: "a.ts" }));
+  });
+
+  it("throws out of an async generator what the tool's generator throws", async () => {
+    const read = wrap(async function* (_: Args) {
+      yield "one";
+      throw new Error("torn");
+    }, cap);
+    const values: unknown[] = [];
+    await assertRejects(
+      async () => {
+        for await (const value of read({ path: "a.ts" })) values.push(value);
+      },
+      Error,
+      "torn",
+    );
+    assertEquals(values, []); // the last value is held back until it is known to be the last
+  });
+
+  it("gives an async iterable for an async iterable, its last value annotated", async () => {
+    const read = wrap((_: Args) => ({
+      async *[Symbol.asyncIterator]() {
+        yield "one";
+        yield "two";
+      },
+    }), cap);
+    const values: unknown[] = [];
+    for await (const value of await read({ path: "a.ts" })) values.push(value);
+    assertEquals(values, ["one", `two\n\n${map.text}`]);
+  });
+
+  it("hands on an empty async iterable as an empty one", async () => {
+    const read = wrap((_: Args) => ({ async *[Symbol.asyncIterator]() {} }), cap);
+    for await (const _ of await read({ path: "a.ts" })) assert(false, "nothing is yielded");
+  });
+
+  it("leaves a synchronous generator function alone", () => {
+    const read = wrap(function* (args: Args) {
+      yield args.limit ?? "all";
+    }, cap);
+    assertEquals([...read({ path: "a.ts" })], ["all"]);
+  });
+
+  it("leaves a failed result's own flag and text as they are", async () => {
+    const failed = { isError: true, content: [{ type: "text", text: "ENOENT" }] };
+    const read = wrap((_: Args) => failed, cap);
+    assertStrictEquals(await read({ path: "a.ts" }), failed);
+  });
+
+  it("speaks the host's own dialect both ways", async () => {
+    const dialect = viewRange({ tools: ["view"], path: "file_path", range: "view_range" });
+    const read = wrap((args: unknown) => ({ args }), cap, { dialect });
+    const { args } = await read({ file_path: "a.ts", view_range: [11, -1] }) as { args: unknown };
+    assertEquals(args, { file_path: "a.ts", view_range: [11, 210] });
+  });
+});
+
+describe("wrapTools()", () => {
+  const read = { name: "read", description: "Reads", execute: (args: Args) => args.limit ?? "all" };
+  const shell = { name: "shell", execute: () => "done" };
+  const options = { names: ["read"] };
+  const short: Middleware = (call, next) => next({ ...call, count: 200 });
+
+  it("takes an array, a record and a Map, and leaves every other tool the very same object", async () => {
+    const array = wrapTools([read, shell], short, options);
+    const record = wrapTools({ read, shell }, short, options);
+    const mapped = wrapTools(
+      new Map<string, typeof read | typeof shell>([["read", read], ["shell", shell]]),
+      short,
+      options,
+    );
+    for (
+      const [wrapped, other] of [[array[0], array[1]], [record.read, record.shell], [
+        mapped.get("read"),
+        mapped.get("shell"),
+      ]]
+    ) {
+      assertEquals(await (wrapped as typeof read).execute({ path: "a.ts" }), 200);
+      assertStrictEquals(other, shell);
+    }
+    assert(Array.isArray(array) && mapped instanceof Map);
+  });
+
+  it("changes neither the registry nor its tools", async () => {
+    const registry = Object.freeze({ read: Object.freeze({ ...read }), shell });
+    const wrapped = wrapTools(registry, short, options);
+    assertEquals(await wrapped.read.execute({ path: "a.ts" }), 200);
+    assertEquals(registry.read.execute({ path: "a.ts" }), "all");
+    assertNotStrictEquals(wrapped, registry);
+  });
+
+  it("wraps functions as well as objects, by the property that is called", async () => {
+    const tools = { read: (args: Args) => args.limit ?? "all" };
+    assertEquals(await wrapTools(tools, short, options).read({ path: "a.ts" }), 200);
+    for (const method of ["execute", "run", "invoke", "handler", "call", "func", "doIt"]) {
+      const tool = { [method]: (args: Args) => args.limit ?? "all" };
+      const wrapped = wrapTools({ read: tool }, short, method === "doIt" ? { ...options, method } : options);
+      assertEquals(await wrapped.read[method]!({ path: "a.ts" }), 200);
+    }
+  });
+
+  it("keeps a tool's getters, symbols, schema, keys and prototype", () => {
+    const key = Symbol("meta");
+    class Tool {
+      #secret = 7;
+      inputSchema = { type: "object" };
+      [key] = "symbol";
+      get doubled() {
+        return this.#secret * 2;
+      }
+      reveal() {
+        return this.#secret;
+      }
+      execute(args: Args) {
+        return [this.#secret, args.limit];
+      }
+    }
+    const tool = new Tool();
+    const { read: wrapped } = wrapTools({ read: tool }, short, options);
+    assert(wrapped instanceof Tool);
+    assertStrictEquals(wrapped.inputSchema, tool.inputSchema);
+    assertEquals([wrapped.doubled, wrapped.reveal(), wrapped[key]], [14, 7, "symbol"]);
+    assertEquals(Reflect.ownKeys(wrapped), Reflect.ownKeys(tool));
+    assert("execute" in wrapped && "inputSchema" in wrapped);
+  });
+
+  it("gives a class's method its own `this`, private fields and all", async () => {
+    class Tool {
+      #lines = 3;
+      execute(args: Args) {
+        return this.#lines + (args.limit ?? 0);
+      }
+    }
+    assertEquals(await wrapTools({ read: new Tool() }, short, options).read.execute({ path: "a.ts" }), 203);
+  });
+
+  it("stays wrapped when a host spreads the tool", async () => {
+    const spread = { ...wrapTools({ read }, short, options).read };
+    assertEquals([await spread.execute({ path: "a.ts" }), spread.description], [200, "Reads"]);
+  });
+
+  it("finds the read tools by the dialect's names where none are given", async () => {
+    const dialect = viewRange({ tools: ["view"], path: "path", range: "range" });
+    const view = { execute: (args: unknown) => args };
+    const wrapped = wrapTools({ view, read }, short, { dialect });
+    assertEquals(await wrapped.view.execute({ path: "a.ts", range: [1, -1] }), { path: "a.ts", range: [1, 200] });
+    assertStrictEquals(wrapped.read, read);
+  });
+
+  it("leaves what is no tool as it is", () => {
+    for (const thing of [null, undefined, 7, "text", {}, { execute: 7 }]) {
+      assertStrictEquals(wrapTools({ read: thing }, short, options).read, thing);
+    }
+    assertEquals(wrapTools([null, undefined, 7], short, options), [null, undefined, 7]);
+  });
+
+  it("lets the host set a property of a wrapped tool", () => {
+    const tool = { ...read, enabled: true };
+    const wrapped = wrapTools({ read: tool }, short, options).read;
+    wrapped.enabled = false;
+    assertEquals([wrapped.enabled, tool.enabled], [false, false]);
+  });
+
+  it("throws for what is no registry", () => {
+    assertThrows(() => wrapTools(null as unknown as object, short), TypeError);
+  });
+});
