@@ -7,17 +7,7 @@
 
 import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
-import {
-  codeOnly,
-  type Edge,
-  edgesOf,
-  exists,
-  exportedNames,
-  graphOf,
-  listFiles,
-  readText,
-  target,
-} from "./modules.ts";
+import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, readText, target } from "./modules.ts";
 
 /** Layers from the bottom up. A file imports from its own layer and from those below. The first pattern that fits counts. */
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
@@ -113,7 +103,7 @@ describe("the reader of the source", () => {
       "export interface Nine {}",
       "// export const no = 1;",
     ].join("\n");
-    assertEquals(exportedNames(source), ["Eight", "Five", "Four", "Nine", "one", "seven", "six", "three"]);
+    assertEquals(namesIn(source), ["Eight", "Five", "Four", "Nine", "one", "seven", "six", "three"]);
   });
 });
 

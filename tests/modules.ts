@@ -90,8 +90,8 @@ export function graphOf(entry: string): { files: Set<string>; packages: Map<stri
   return { files, packages };
 }
 
-/** The names a file exports, sorted. A star export is given as `*`. */
-export function exportedNames(source: string): string[] {
+/** The names a source exports by itself, sorted; star exports are not among them. */
+export function namesIn(source: string): string[] {
   const code = codeOnly(source);
   const names = new Set<string>();
   const declarations =
@@ -103,6 +103,13 @@ export function exportedNames(source: string): string[] {
       if (name) names.add(name);
     }
   }
-  if (/^export\s+\*/m.test(code)) names.add("*");
   return [...names].sort();
+}
+
+/** The names a file of the project exports, sorted, those behind star exports too. */
+export function exportedNames(file: string): string[] {
+  const source = readText(file);
+  const stars = codeOnly(source).matchAll(/^export\s+(?:type\s+)?\*\s+from\s+["']([^"']+)["']/gm);
+  const behind = [...stars].flatMap(([, specifier = ""]) => exportedNames(target(file, specifier) ?? specifier));
+  return [...new Set([...namesIn(source), ...behind])].sort();
 }
