@@ -231,7 +231,7 @@ export function createMaps(options: MapsOptions): Maps {
         ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause: error })
         : error;
     } finally {
-      if (--shared.waiting === 0) shared.controller.abort();
+      if (--shared.waiting === 0 && runs.get(key) === shared) shared.controller.abort();
     }
   };
 

@@ -1,0 +1,395 @@
+import { assert, assertEquals, assertRejects, assertStrictEquals, assertStringIncludes } from "@std/assert";
+import { describe, it } from "node:test";
+import { memoryCache } from "../src/cache/memory.ts";
+import type { SummaryCache } from "../src/cache/types.ts";
+import { WaymarkError } from "../src/errors.ts";
+import type { WaymarkEvent } from "../src/events.ts";
+import { sha256 } from "../src/files.ts";
+import { createMaps, failureReason, type LoadedFile, type MapsOptions } from "../src/maps.ts";
+import type { Audit, OutlineParser, Region, SourceFile, Summarizer, SummarizerContext, Summary } from "../src/types.ts";
+import { code } from "./support.ts";
+
+const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
+const region: Region = { start: 1, end: 2, kind: "function", name: "f1", note: "" };
+const summary: Summary = { prose: "Functions.", regions: [region], usage };
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A summarizer from a function, that counts its runs. */
+function summarizer(
+  summarize: (file: SourceFile, context: SummarizerContext) => Summary | undefined | Promise<Summary | undefined> =
+    () => summary,
+  maker = "model:test",
+): Summarizer & { runs: number } {
+  const made = {
+    maker,
+    version: 3,
+    runs: 0,
+    summarize: async (file: SourceFile, context: SummarizerContext) => {
+      made.runs++;
+      context.spend();
+      return await summarize(file, context);
+    },
+  };
+  return made;
+}
+
+async function load(text: string, path = "a.ts", cache: SummaryCache = memoryCache()): Promise<LoadedFile> {
+  const bytes = new TextEncoder().encode(text);
+  return { path, bytes, hash: await sha256(bytes), key: path, cache };
+}
+
+function setUp(options: Partial<MapsOptions> & { summarizer: Summarizer }) {
+  const events: WaymarkEvent[] = [];
+  let now = 1_700_000_000_000;
+  const maps = createMaps({ clock: { now: () => now }, onEvent: (event) => events.push(event), ...options });
+  return { maps, events, advance: (ms: number) => void (now += ms), types: () => events.map((event) => event.type) };
+}
+
+/** Waits until the signal aborts, like a request that hangs. */
+const hang = (_: SourceFile, { signal }: SummarizerContext): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+
+describe("createMaps()", () => {
+  it("spends one run on a miss and none on a hit", async () => {
+    const model = summarizer();
+    const { maps, types } = setUp({ summarizer: model });
+    const file = await load(code(300));
+    const first = await maps.get(file), second = await maps.get(file);
+    assertEquals([first.hit, second.hit, model.runs], [false, true, 1]);
+    assertEquals(second.map, first.map);
+    assertEquals(types(), ["miss", "call", "summary", "hit"]);
+  });
+
+  it("hands the summarizer the text, the count of lines and the hash of the very same bytes", async () => {
+    let seen: SourceFile | undefined;
+    const { maps } = setUp({ summarizer: summarizer((file) => (seen = file, summary)) });
+    const file = await load("\ufeffone\r\ntwo\n");
+    const { map } = await maps.get(file);
+    assertEquals([seen?.text, seen?.lines, seen?.size], ["\ufeffone\r\ntwo\n", 2, 12]);
+    assertEquals([seen?.hash, map.hash], [file.hash, file.hash]);
+    assertEquals([map.maker, map.promptVersion, map.createdAt, map.size], ["model:test", 3, 1_700_000_000_000, 12]);
+  });
+
+  it("shares one run between all that ask for one content at once", async () => {
+    const model = summarizer(async () => (await sleep(5), summary));
+    const { maps } = setUp({ summarizer: model });
+    const file = await load(code(300));
+    const got = await Promise.all(Array.from({ length: 200 }, () => maps.get(file)));
+    assertEquals([model.runs, got.length], [1, 200]);
+  });
+
+  it("does not share a run between contents", async () => {
+    const model = summarizer(async () => (await sleep(2), summary));
+    const { maps } = setUp({ summarizer: model });
+    await Promise.all([maps.get(await load("a\n")), maps.get(await load("b\n"))]);
+    assertEquals(model.runs, 2);
+  });
+
+  it("lets one waiter go without ending the run the others wait for, and ends it with the last", async () => {
+    let ended = false;
+    const model = summarizer((_, { signal }) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener("abort", () => (ended = true, reject(signal.reason)), { once: true });
+        setTimeout(() => resolve(summary), 30);
+      })
+    );
+    const { maps } = setUp({ summarizer: model });
+    const file = await load(code(300));
+    const leaving = new AbortController();
+    const left = maps.get(file, { signal: leaving.signal }), stays = maps.get(file);
+    leaving.abort();
+    assertEquals((await assertRejects(() => left, WaymarkError)).code, "aborted");
+    assertEquals([(await stays).map.prose, ended, model.runs], ["Functions.", false, 1]);
+
+    const other = await load("other"), last = new AbortController();
+    const alone = maps.get(other, { signal: last.signal });
+    await sleep(1);
+    last.abort();
+    await assertRejects(() => alone, WaymarkError);
+    await sleep(1);
+    assertEquals(ended, true);
+  });
+
+  it("starts a new run for a reader that comes after the last waiter of an aborted one has gone", async () => {
+    let runs = 0;
+    const { maps } = setUp({ summarizer: summarizer((file, context) => ++runs === 1 ? hang(file, context) : summary) });
+    const file = await load(code(300)), leaving = new AbortController();
+    const left = maps.get(file, { signal: leaving.signal });
+    await sleep(1);
+    leaving.abort();
+    await assertRejects(() => left, WaymarkError);
+    assertEquals((await maps.get(file)).map.prose, "Functions.");
+  });
+
+  it("ends a run at its deadline, also where the summarizer does not listen, and says so", async () => {
+    for (const summarize of [hang, () => new Promise<never>(() => {})]) {
+      const { maps } = setUp({ summarizer: summarizer(summarize), limits: { timeoutMs: 20 } });
+      const file = await load(code(300));
+      const error = await assertRejects(() => maps.get(file), WaymarkError);
+      assertEquals(error.code, "timeout");
+      assertStringIncludes(error.message, "Cannot summarize a.ts: no answer within 0.02 s");
+    }
+  });
+
+  it("leaves a failed content alone for a while, then tries again, and says when", async () => {
+    let failing = true;
+    const model = summarizer(() => {
+      if (failing) throw new WaymarkError("bad-answer", "Cannot summarize a.ts: three bad answers");
+      return summary;
+    });
+    const { maps, advance } = setUp({ summarizer: model });
+    const file = await load(code(300));
+    await assertRejects(() => maps.get(file), WaymarkError);
+    advance(30_000);
+    const error = await assertRejects(() => maps.get(file), WaymarkError);
+    assertEquals(error.code, "backing-off");
+    assertStringIncludes(error.message, "three bad answers; the next try is in 30 s");
+    assertEquals(model.runs, 1);
+    advance(30_000);
+    failing = false;
+    assertEquals((await maps.get(file)).hit, false);
+    assertEquals(model.runs, 2);
+  });
+
+  it("remembers a failure by content: the same bytes under another name wait too, other bytes do not", async () => {
+    const model = summarizer((file) => {
+      if (file.text.startsWith("bad")) throw new WaymarkError("bad-answer", "Cannot summarize it");
+      return summary;
+    });
+    const { maps } = setUp({ summarizer: model });
+    await assertRejects(async () => await maps.get(await load("bad\n")), WaymarkError);
+    assertEquals(
+      (await assertRejects(async () => await maps.get(await load("bad\n", "b.ts")), WaymarkError)).code,
+      "backing-off",
+    );
+    assertEquals((await maps.get(await load("good\n"))).hit, false);
+    assertEquals(model.runs, 2);
+  });
+
+  it("always tries an explicit request", async () => {
+    const model = summarizer(() => {
+      throw new WaymarkError("bad-answer", "Cannot summarize a.ts");
+    });
+    const { maps } = setUp({ summarizer: model });
+    const file = await load(code(300));
+    for (const request of [{}, { insist: true }, { refresh: true }]) {
+      assertEquals((await assertRejects(() => maps.get(file, request), WaymarkError)).code, "bad-answer");
+    }
+    assertEquals(model.runs, 3);
+  });
+
+  it("makes a new map on refresh, which neither joins a run nor is joined", async () => {
+    let runs = 0;
+    const model = summarizer(async () => (await sleep(5), { ...summary, prose: `Run ${++runs}.` }));
+    const { maps } = setUp({ summarizer: model });
+    const file = await load(code(300));
+    const [one, two, three] = await Promise.all([
+      maps.get(file),
+      maps.get(file, { refresh: true }),
+      maps.get(file, { refresh: true }),
+    ]);
+    assertEquals([one.hit, two.hit, three.hit, model.runs], [false, false, false, 3]);
+    const kept = await maps.get(file);
+    assert(kept.hit && kept.map.prose !== "Run 1.");
+  });
+
+  it("ends a refresh with its caller's abort, also one that came before", async () => {
+    const { maps } = setUp({ summarizer: summarizer(hang) });
+    const file = await load(code(300)), controller = new AbortController();
+    const refreshed = maps.get(file, { refresh: true, signal: controller.signal });
+    await sleep(1);
+    controller.abort();
+    assertEquals((await assertRejects(() => refreshed, WaymarkError)).code, "aborted");
+    assertEquals(
+      (await assertRejects(() => maps.get(file, { refresh: true, signal: AbortSignal.abort() }), WaymarkError)).code,
+      "aborted",
+    );
+  });
+
+  it("does not count an abort as a failure", async () => {
+    let runs = 0;
+    const { maps } = setUp({ summarizer: summarizer((file, context) => ++runs === 1 ? hang(file, context) : summary) });
+    const file = await load(code(300)), controller = new AbortController();
+    const got = maps.get(file, { signal: controller.signal });
+    await sleep(1);
+    controller.abort();
+    await assertRejects(() => got, WaymarkError);
+    assertEquals((await maps.get(file)).hit, false);
+  });
+
+  it("lets no request pass the ceiling of model calls, repairs included", async () => {
+    const model = summarizer((_, { spend }) => (spend(["no prose"]), summary));
+    const { maps, events } = setUp({ summarizer: model, limits: { maxModelCalls: 3 } });
+    await maps.get(await load("one"));
+    const error = await assertRejects(async () => await maps.get(await load("two")), WaymarkError);
+    assertEquals(error.code, "budget");
+    assertStringIncludes(error.message, "the limit of 3 model calls is used up");
+    assertEquals(events.filter((event) => event.type === "call").length, 3);
+    assertEquals(events.filter((event) => event.type === "repair").length, 1);
+  });
+
+  it("runs so many models at once and no more, and the rest in order", async () => {
+    let active = 0, most = 0;
+    const model = summarizer(async () => {
+      most = Math.max(most, ++active);
+      await sleep(2);
+      active--;
+      return summary;
+    });
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 3 } });
+    await Promise.all(Array.from({ length: 30 }, async (_, index) => await maps.get(await load(`file ${index}`))));
+    assertEquals([most, active, model.runs], [3, 0, 30]);
+  });
+
+  it("lets a reader that waits for its turn go when it is aborted, and hands the turn on", async () => {
+    const model = summarizer(async () => (await sleep(20), summary));
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
+    const leaving = new AbortController();
+    const slow = load("slow").then((file) => maps.get(file));
+    await sleep(1);
+    const left = load("left").then((file) => maps.get(file, { signal: leaving.signal }));
+    const stays = load("stays").then((file) => maps.get(file));
+    await sleep(1);
+    leaving.abort();
+    assertEquals((await assertRejects(() => left, WaymarkError)).code, "aborted");
+    assertEquals([(await slow).hit, (await stays).hit, model.runs], [false, false, 2]);
+  });
+
+  it("ends a run at its deadline also while it waits for its turn", async () => {
+    const { maps } = setUp({ summarizer: summarizer(hang), limits: { maxConcurrentCalls: 1, timeoutMs: 20 } });
+    const reads = ["one", "two", "three"].map(async (text) =>
+      await maps.get(await load(text)).then(() => "map", failureReason)
+    );
+    assertEquals(await Promise.all(reads), ["timeout", "timeout", "timeout"]);
+  });
+
+  it("leaves a broken provider alone for all files: at once where the next must fail too, else after three strikes", async () => {
+    for (const [status, expected] of [[401, 1], [403, 1], [404, 1], [500, 3], [529, 3], [400, 3]] as const) {
+      const model = summarizer(() => {
+        throw new WaymarkError("provider-error", `Cannot summarize: status ${status}`, { status });
+      });
+      const { maps, advance } = setUp({ summarizer: model });
+      for (let file = 0; file < 50; file++) {
+        await assertRejects(async () => await maps.get(await load(`${file}`)), WaymarkError);
+      }
+      assertEquals(model.runs, expected, `status ${status}`);
+      advance(60_000);
+      await assertRejects(async () => await maps.get(await load("later")), WaymarkError);
+      assertEquals(model.runs, expected + 1, `status ${status}, later`);
+    }
+  });
+
+  it("ends the pause with a success", async () => {
+    let failing = true;
+    const model = summarizer(() => {
+      if (failing) throw new WaymarkError("provider-error", "Cannot summarize: status 401", { status: 401 });
+      return summary;
+    });
+    const { maps } = setUp({ summarizer: model });
+    await assertRejects(async () => await maps.get(await load("one")), WaymarkError);
+    failing = false;
+    await maps.get(await load("two"), { insist: true });
+    assertEquals((await maps.get(await load("three"))).hit, false);
+  });
+
+  it("gives no map, at once and for ever, where a parser finds nothing in these bytes", async () => {
+    const parser = { ...summarizer(() => undefined, "scanner") };
+    const { maps, advance } = setUp({ summarizer: parser });
+    const file = await load("nothing");
+    assertEquals((await assertRejects(() => maps.get(file), WaymarkError)).code, "no-declarations");
+    advance(10 ** 9);
+    const error = await assertRejects(() => maps.get(file), WaymarkError);
+    assertEquals(error.code, "no-declarations");
+    assertStringIncludes(error.message, "no declarations were found");
+  });
+
+  it("counts an entry of a lesser maker as a miss and replaces it, never the other way round", async () => {
+    const cache = memoryCache(), file = await load(code(300), "a.ts", cache);
+    const makers = ["scanner", "outline", "model:test"];
+    for (const maker of makers) {
+      const { maps, events } = setUp({ summarizer: summarizer(() => ({ ...summary, prose: maker }), maker) });
+      assertEquals((await maps.get(file)).map.prose, maker);
+      assertEquals(events[0], { type: "miss", path: "a.ts", why: maker === "scanner" ? "absent" : "better-maker" });
+    }
+    for (const maker of makers) {
+      const { maps } = setUp({ summarizer: summarizer(() => ({ ...summary, prose: "worse" }), maker) });
+      const { map, hit } = await maps.get(file);
+      assertEquals([hit, map.prose], [true, "model:test"]);
+    }
+  });
+
+  it("says of a miss whether another version of the file is kept", async () => {
+    const cache = memoryCache();
+    const { maps, events } = setUp({ summarizer: summarizer() });
+    await maps.get(await load("one", "a.ts", cache));
+    await maps.get(await load("two", "a.ts", cache));
+    await maps.get(await load("two", "a.ts", cache), { refresh: true });
+    assertEquals(events.filter((event) => event.type === "miss").map((event) => event.why), [
+      "absent",
+      "stale",
+      "refresh",
+    ]);
+  });
+
+  it("records who really made a map where a parser fell back to another", async () => {
+    const { maps } = setUp({ summarizer: summarizer(() => ({ ...summary, maker: "scanner" }), "outline") });
+    assertEquals((await maps.get(await load("one"))).map.maker, "scanner");
+  });
+
+  it("audits what a model made, at no call, and lives with an audit that fails", async () => {
+    const found: Audit = { verified: 1, moved: 2, dropped: 3 };
+    const parser = (audit: OutlineParser["audit"]): OutlineParser => ({ ...summarizer(undefined, "outline"), audit });
+    const audited = setUp({
+      summarizer: summarizer(),
+      audit: parser(() => Promise.resolve({ regions: [{ ...region, start: 2 }], audit: found })),
+    });
+    const { map } = await audited.maps.get(await load("one"));
+    assertEquals([map.regions[0]?.start, map.audit], [2, found]);
+    assertEquals(audited.events.filter((event) => event.type === "call").length, 1);
+    for (const audit of [() => Promise.reject(new Error("broken")), () => Promise.resolve(undefined)]) {
+      const { maps } = setUp({ summarizer: summarizer(), audit: parser(audit) });
+      assertEquals((await maps.get(await load("one"))).map.regions, [region]);
+    }
+  });
+
+  it("does not audit what a parser made", async () => {
+    let audits = 0;
+    const audit = () => (audits++, Promise.resolve(undefined));
+    const { maps } = setUp({
+      summarizer: summarizer(undefined, "outline"),
+      audit: { ...summarizer(undefined, "outline"), audit },
+    });
+    await maps.get(await load("one"));
+    assertEquals(audits, 0);
+  });
+
+  it("reports a fault that is not an error of ours as internal, with its own words", async () => {
+    for (const thrown of [new TypeError("x is not a function"), "x is not a function"]) {
+      const { maps } = setUp({
+        summarizer: summarizer(() => {
+          throw thrown;
+        }),
+      });
+      const error = await assertRejects(async () => await maps.get(await load("one")), WaymarkError);
+      assertEquals([error.code, error.message], ["internal", "Cannot summarize a.ts: x is not a function"]);
+      assertStrictEquals(error.cause, thrown);
+    }
+  });
+
+  it("keeps a prose-only summary: the next read of the file spends nothing", async () => {
+    const model = summarizer(() => ({ ...summary, regions: [] }));
+    const { maps } = setUp({ summarizer: model });
+    const file = await load("one");
+    await maps.get(file);
+    assertEquals([(await maps.get(file)).hit, model.runs], [true, 1]);
+  });
+});
+
+describe("failureReason()", () => {
+  it("is the error's own code where that is a reason, else internal", () => {
+    assertEquals(failureReason(new WaymarkError("timeout", "x")), "timeout");
+    for (const other of [new WaymarkError("cache", "x"), new Error("x"), "x", undefined]) {
+      assertEquals(failureReason(other), "internal");
+    }
+  });
+});
