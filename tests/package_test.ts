@@ -121,7 +121,7 @@ describe("the tracked files", () => {
       .split("\0").filter((file) => file !== "" && exists(file));
   } catch { /* not a checkout, or no git here: nothing to look at */ }
 
-  it("name no machine, no registry host and nobody's workplace", { skip: tracked.length === 0 }, () => {
+  it("name no machine and no registry host", { skip: tracked.length === 0 }, () => {
     // Written in halves, so that this file may be looked at too.
     const halves = [
       ["/wo", "rk/"],
