@@ -11,7 +11,9 @@ const [mode, file, code = "0"] = process.argv.slice(2);
 const text = existsSync(file) ? readFileSync(file, "utf8") : "";
 
 function junit() {
-  const cases = [...text.matchAll(/<testcase\s([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map(([, head, , body = ""]) => ({
+  const cases = [...text.matchAll(/<testcase\s([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map((
+    [, head, , body = ""],
+  ) => ({
     name: /\bname="([^"]*)"/.exec(head)?.[1] ?? "",
     // Deno lists a `describe` as a test of its file and its members as `describe > name`.
     nested: /classname="(ext:deno_node|\.\/)/.test(head),
@@ -48,7 +50,9 @@ function lcov() {
     const covered = Number(/LH:(\d+)/.exec(record)?.[1] ?? 0);
     found += lines;
     hit += covered;
-    if (name && lines > 0 && covered / lines < 0.9) low.push(`${name.replace(/.*\/src\//, "src/")} ${covered}/${lines}`);
+    if (name && lines > 0 && covered / lines < 0.9) {
+      low.push(`${name.replace(/.*\/src\//, "src/")} ${covered}/${lines}`);
+    }
   }
   return `${found ? (100 * hit / found).toFixed(2) : "0.00"} ${low.join(", ")}`;
 }
