@@ -257,29 +257,3 @@ export async function readSource(
     file.close();
   }
 }
-
-/** SHA-256 of a regular file in fixed pieces: memory does not grow with the file. `undefined` for anything else. */
-export async function hashFile(path: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<
-  { hash: string; size: number } | undefined
-> {
-  const facts = disk().stat(path);
-  if (!facts.isFile) return undefined;
-  if (facts.size <= CHUNK) {
-    const source = await readSource(path, { maxBytes: Infinity, signal });
-    return source && { hash: await sha256(source.bytes), size: source.size };
-  }
-  const hash = (await import("node:crypto")).createHash("sha256"),
-    buffer = new Uint8Array(CHUNK),
-    file = disk().open(path);
-  try {
-    for (let size = 0;;) {
-      signal?.throwIfAborted();
-      const read = await file.readSoon(buffer);
-      if (read === 0) return { hash: hash.digest("hex"), size };
-      hash.update(buffer.subarray(0, read));
-      size += read;
-    }
-  } finally {
-    file.close();
-  }
-}

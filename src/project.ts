@@ -69,7 +69,7 @@ export function createProject(options: ProjectOptions): Project {
 
   const findOwnRoot = (): string | undefined => {
     if (!rooted) {
-      const wanted = given === undefined ? findRoot(disk().cwd()) : toDiskPath(given, disk().cwd());
+      const wanted = given === undefined ? findRoot(disk().cwd(), disk()) : toDiskPath(given, disk().cwd());
       root = wanted === undefined ? undefined : realOr(wanted);
       rooted = true;
     }

@@ -1,0 +1,143 @@
+/**
+ * How hosts' results carry file text, failure and annotations.
+ *
+ * Promised: a result that cannot carry an annotation comes back as the very same object; content, order, images and extra
+ * properties are never touched. `text` gives what is taken to be the file's own text, free of line-number gutters; where
+ * that cannot be told it gives nothing. Pure.
+ *
+ * @module
+ */
+
+import type { Annotation, Codec } from "./types.ts";
+
+/** A string gets a block after a blank line, an array of content blocks one more text block; all else is left alone. */
+export const stringOrBlocks: Codec = {
+  text: (result) => typeof result === "string" ? textOf(result) : blocksText(result),
+  failed: () => false,
+  annotate(result, annotations) {
+    if (typeof result === "string") return isEnvelope(result) ? result : appended(result, annotations);
+    return Array.isArray(result) ? withBlock(result, annotations) : result;
+  },
+  answer: (annotation) => annotation.text,
+};
+
+/** An MCP `CallToolResult`: one more text block, and the same in `structuredContent` where that repeats the text. */
+export const mcpCodec: Codec = {
+  text: (result) => blocksText(fields(result)?.["content"]),
+  failed: (result) => fields(result)?.["isError"] === true,
+  annotate(result, annotations) {
+    const given = fields(result), content = given?.["content"];
+    if (!given || !Array.isArray(content)) return result;
+    const blocks = withBlock(content, annotations), structured = fields(given["structuredContent"]);
+    if (blocks === content) return result;
+    if (!structured) return withField(given, "content", blocks);
+    // Hosts show the model the structured form alone: a note beside it would never be seen.
+    const text = content.find((block) => typeof block?.text === "string").text;
+    const key = Object.keys(structured).find((key) => structured[key] === text) ?? "content";
+    if (typeof structured[key] !== "string") return result;
+    const noted = withField(structured, key, appended(structured[key], annotations));
+    return withField(withField(given, "content", blocks), "structuredContent", noted);
+  },
+  answer: (annotation) => ({ content: [{ type: "text", text: annotation.text }] }),
+};
+
+/** The default: strings, content blocks, MCP results, and any other plain object, which gets a field `annotation`. */
+export const autoCodec: Codec = {
+  text(result) {
+    if (typeof result !== "object" || result === null || Array.isArray(result)) return stringOrBlocks.text(result);
+    const given = result as Fields, file = fields(given["file"]);
+    if (Array.isArray(given["content"])) return mcpCodec.text(given);
+    const text = [
+      given["content"],
+      given["text"],
+      given["output"],
+      given["llmContent"],
+      given["stdout"],
+      file?.["content"],
+    ]
+      .find((value) => typeof value === "string");
+    return text === undefined ? undefined : textOf(text as string);
+  },
+  failed: (result) => mcpCodec.failed!(result),
+  annotate(result, annotations) {
+    const given = fields(result);
+    if (!given) return stringOrBlocks.annotate(result, annotations);
+    return Array.isArray(given["content"]) ? mcpCodec.annotate(given, annotations) : withAnnotation(given, annotations);
+  },
+  answer: (annotation) => annotation.text,
+};
+
+/** As {@linkcode autoCodec}, but a string becomes `{content, annotation}` where there is something to say. */
+export const fieldsCodec: Codec = {
+  ...autoCodec,
+  annotate: (result, annotations) =>
+    typeof result === "string"
+      ? { content: result, annotation: merged(annotations) }
+      : autoCodec.annotate(result, annotations),
+  answer: (annotation) => ({ content: "", annotation }),
+};
+
+type Fields = Record<string, unknown>;
+
+/** A plain object: an instance of a class may keep what a copy would lose. */
+function fields(value: unknown): Fields | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null ? value as Fields : undefined;
+}
+
+/** A copy with one field set; getters, symbols and the prototype are kept. */
+function withField(object: Fields, key: string, value: unknown): Fields {
+  const own = { ...Object.getOwnPropertyDescriptors(object) };
+  own[key] = { value, enumerable: true, configurable: true, writable: true };
+  return Object.create(Object.getPrototypeOf(object), own);
+}
+
+function withAnnotation(object: Fields, annotations: readonly Annotation[]): Fields {
+  const media = /image|audio|video|media|pdf|notebook|binary/i.test(String(object["type"] ?? object["mimeType"] ?? ""));
+  const before = object["annotation"] as Annotation | undefined;
+  if (media || (before !== undefined && typeof before?.text !== "string")) return object;
+  return withField(object, "annotation", merged(before ? [before, ...annotations] : annotations));
+}
+
+/** Several annotations as one: all the texts, the facts of the first. */
+function merged(annotations: readonly Annotation[]): Annotation {
+  return { ...annotations[0]!, text: annotations.map(({ text }) => text).join("\n\n") };
+}
+
+function appended(text: string, annotations: readonly Annotation[]): string {
+  return `${text}\n\n${merged(annotations).text}`;
+}
+
+/** One more block of the same kind as the last text block; the same array where there is none. */
+function withBlock(blocks: readonly unknown[], annotations: readonly Annotation[]): readonly unknown[] {
+  const like = blocks.findLast((block) => typeof fields(block)?.["text"] === "string") as Fields | undefined;
+  if (!like) return blocks;
+  const { text } = merged(annotations);
+  return [...blocks, "type" in like ? { type: like["type"], text } : { text }];
+}
+
+/** The text of the one text block; of several it cannot be told how they make a file. */
+function blocksText(blocks: unknown): string | undefined {
+  if (!Array.isArray(blocks)) return undefined;
+  const texts = blocks.map((block) => fields(block)?.["text"]).filter((text) => typeof text === "string");
+  return texts.length === 1 ? textOf(texts[0]!) : undefined;
+}
+
+/** Content blocks as JSON text: anything after them would break them. */
+function isEnvelope(text: string): boolean {
+  return /^\s*\[\s*\{\s*"(?:type|text)"\s*:\s*"/.test(text);
+}
+
+const GUTTER = /^\s*(?:L\s?)?(\d+)(?:\t|: ?|→|\| ?)/;
+
+/** The text without a gutter of rising line numbers, and without the host's own lines before and after those. */
+function textOf(text: string): string | undefined {
+  if (isEnvelope(text)) return undefined;
+  const lines = text.split("\n", 20), number = (line = "") => Number(GUTTER.exec(line)?.[1] ?? NaN);
+  const start = lines.findIndex((line, index) => number(line) + 1 === number(lines[index + 1]));
+  if (start < 0) return text;
+  const from = number(lines[start]), numbered = text.split("\n").slice(start);
+  const end = numbered.findIndex((line, index) => number(line) !== from + index);
+  return numbered.slice(0, end < 0 ? undefined : end).map((line) => line.replace(GUTTER, "")).join("\n");
+}

@@ -1,0 +1,248 @@
+/**
+ * How hosts' read tools say a range of lines: four constructors, and the dialects of the hosts known, by name.
+ *
+ * Promised: numbers a dialect cannot read are never guessed at, so such a call is passed on untouched; a call whose range
+ * does not change keeps its very argument object; a range put into words shows exactly those lines when followed to the
+ * letter. Several hosts call different tools by one name, so no dialect is ever picked by the tool's name alone. Pure.
+ *
+ * @module
+ */
+
+import type { Dialect, ReadSpan } from "./types.ts";
+
+type Args = Record<string, unknown>;
+
+/** What all constructors take. */
+export interface DialectOptions {
+  /** The host's names for its read tool. Default: none. */
+  readonly tools?: readonly string[];
+  /** The argument with the path, a string or a URL. Default `path`. */
+  readonly path?: string;
+  /** Calls that are no read of a range of text lines: they are passed on. Default: none. */
+  readonly skip?: (args: Record<string, unknown>) => boolean;
+}
+
+/** What line 0 means to a host that counts from 1: the first line; the same, but numbered wrongly; or an error. */
+export type ZeroLine = "first" | "rewrite" | "refuse";
+
+/** Options of {@linkcode offsetLimit}. */
+export interface OffsetLimitOptions extends DialectOptions {
+  /** The argument with the first line. Default `offset`. */
+  readonly offset?: string;
+  /** The argument with the number of lines. Default `limit`. */
+  readonly limit?: string;
+  /** The number of the first line. With 0 the argument is a count of lines to skip. Default 1. */
+  readonly base?: 0 | 1;
+  /** How many lines the host gives where no limit is given. Default: all. */
+  readonly defaultCount?: number;
+  /** What 0 means where the base is 1. Default `first`. */
+  readonly zero?: ZeroLine;
+}
+
+/** `{path, offset?, limit?}`: a first line (or lines to skip) and a number of lines. */
+export function offsetLimit(options: OffsetLimitOptions = {}): Dialect {
+  const { offset = "offset", limit = "limit", base = 1, defaultCount, zero = "first" } = options;
+  return dialect(options, {
+    read: (args) => range(first(args[offset], base, zero), whole(args[limit]) ?? defaultCount),
+    write(copy, span, asked) {
+      const misnumbered = base === 1 && zero === "rewrite" && whole(copy[offset]) === 0;
+      if (span.start !== asked?.start || misnumbered) put(copy, span.start - 1 + base, offset, limit);
+      if (span.count === undefined) delete copy[limit];
+      else if (span.count !== asked?.count) put(copy, span.count, limit, offset);
+    },
+    describe: (start, count) => `${offset}: ${start - 1 + base}, ${limit}: ${count}`,
+  });
+}
+
+/** Options of {@linkcode startEnd}. */
+export interface StartEndOptions extends DialectOptions {
+  /** The argument with the first line, 1-based. Default `start_line`. */
+  readonly start?: string;
+  /** The argument with the last line, inclusive. Default `end_line`. */
+  readonly end?: string;
+  /** How many lines the host gives where no end is given. Default: all. */
+  readonly defaultCount?: number;
+  /** What line 0 means. Default `first`. */
+  readonly zero?: ZeroLine;
+}
+
+/** `{path, start_line?, end_line?}`: a first and a last line. */
+export function startEnd(options: StartEndOptions = {}): Dialect {
+  const { start = "start_line", end = "end_line", defaultCount, zero = "first" } = options;
+  return dialect(options, {
+    read(args) {
+      const from = first(args[start], 1, zero), to = whole(args[end]);
+      return range(from, to === undefined ? defaultCount : to - from + 1);
+    },
+    write(copy, span) {
+      put(copy, span.start, start, end);
+      if (span.count === undefined) delete copy[end];
+      else put(copy, span.start + span.count - 1, end, start);
+    },
+    describe: (from, count) => `${start}: ${from}, ${end}: ${from + count - 1}`,
+  });
+}
+
+/** Options of {@linkcode viewRange}. */
+export interface ViewRangeOptions extends DialectOptions {
+  /** The argument with `[first, last]`. Default `view_range`. */
+  readonly range?: string;
+  /** The `command` of a tool that does more than view. Default: the tool only views. */
+  readonly command?: string;
+  /** Any last line below 1 means the end of the file, and a first line 0 the first. Default: only a last line of -1 does. */
+  readonly lenient?: boolean;
+}
+
+/** `{path, view_range?: [first, last]}`: both inclusive, 1-based, a last line of -1 for the end of the file. */
+export function viewRange(options: ViewRangeOptions = {}): Dialect {
+  const { range: key = "view_range", command, lenient = false } = options;
+  return dialect(options, {
+    read(args) {
+      if (command !== undefined && args["command"] !== command) return undefined;
+      const given = args[key] ?? [1, -1];
+      if (!Array.isArray(given) || given.length !== 2) return undefined;
+      const from = first(given[0] ?? NaN, 1, lenient ? "first" : "refuse"), to = whole(given[1]) ?? NaN;
+      return range(from, to === -1 || (lenient && to < 1) ? undefined : to - from + 1);
+    },
+    write(copy, { start, count }) {
+      const given = copy[key], written = [start, count === undefined ? -1 : start + count - 1];
+      copy[key] = Array.isArray(given) && typeof given[0] === "string" ? written.map(String) : written;
+    },
+    describe: (start, count) => `${key}: [${start}, ${start + count - 1}]`,
+  });
+}
+
+/** Options of {@linkcode headOnly}. */
+export interface HeadOnlyOptions extends DialectOptions {
+  /** The argument with the number of lines from the top. Default `head`. */
+  readonly head?: string;
+  /** The argument with the number of lines from the end; a call that has it is passed on. Default `tail`. */
+  readonly tail?: string;
+}
+
+/**
+ * `{path, head?}`: so many lines from the top, and no way to begin elsewhere. As a larger `head` is the only way to a later
+ * line, one that was asked for is insistence: it is read, and marked `fresh`, so that nothing shortens it.
+ */
+export function headOnly(options: HeadOnlyOptions = {}): Dialect {
+  const { head = "head", tail = "tail" } = options;
+  return dialect(options, {
+    read(args) {
+      if (args[tail] !== undefined && args[tail] !== null) return undefined;
+      const count = whole(args[head]), span = range(1, count);
+      return span && count !== undefined ? { ...span, fresh: true } : span;
+    },
+    write(copy, span) {
+      if (span.count === undefined) delete copy[head];
+      else put(copy, span.start + span.count - 1, head, head);
+    },
+    describe: (start, count) => `${head}: ${start + count - 1}${start > 1 ? ", which begins at line 1 again" : ""}`,
+  });
+}
+
+/** The dialects of known hosts, and `plain`, the default: `{path, offset?, limit?}`, counted from 1. */
+export const dialects: Readonly<
+  Record<
+    | "plain"
+    | "claudeCode"
+    | "anthropicRead"
+    | "textEditor"
+    | "pi"
+    | "opencode"
+    | "mcpFilesystem"
+    | "geminiCli"
+    | "qwenCode"
+    | "deepagents"
+    | "mastra"
+    | "vscodeCopilot"
+    | "codex",
+    Dialect
+  >
+> = {
+  plain: offsetLimit({ tools: ["read", "read_file", "readFile", "Read"] }),
+  claudeCode: offsetLimit({
+    tools: ["Read"],
+    path: "file_path",
+    zero: "rewrite",
+    skip: (args) => args["allow_large"] === true || (args["pages"] ?? null) !== null,
+  }),
+  anthropicRead: viewRange({ tools: ["read"], path: "file_path", lenient: true }),
+  textEditor: viewRange({ tools: ["str_replace_based_edit_tool", "str_replace_editor", "memory"], command: "view" }),
+  pi: offsetLimit({ tools: ["read"], defaultCount: 2000 }),
+  opencode: offsetLimit({ tools: ["read"], path: "filePath", defaultCount: 2000 }),
+  mcpFilesystem: headOnly({ tools: ["read_text_file", "read_file"] }),
+  geminiCli: startEnd({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
+  qwenCode: offsetLimit({ tools: ["read_file"], path: "file_path", base: 0 }),
+  deepagents: offsetLimit({ tools: ["read_file"], path: "file_path", base: 0, defaultCount: 100 }),
+  mastra: offsetLimit({
+    tools: ["mastra_workspace_read_file"],
+    zero: "refuse",
+    skip: ({ encoding }) => (encoding ?? null) !== null && !/^(utf-?8|text)$/i.test(String(encoding)),
+  }),
+  vscodeCopilot: either(
+    startEnd({ tools: ["read_file"], path: "filePath", start: "startLine", end: "endLine" }),
+    (args) => "startLine" in args || "endLine" in args,
+    offsetLimit({ tools: ["read_file"], path: "filePath", defaultCount: 2000 }),
+  ),
+  codex: offsetLimit({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
+};
+
+/** Two versions of one tool, told apart by the arguments; ranges are put into the second's words. */
+function either(old: Dialect, isOld: (args: Args) => boolean, current: Dialect): Dialect {
+  const of = (args: unknown) => typeof args === "object" && args !== null && isOld(args as Args) ? old : current;
+  return { ...current, parse: (args) => of(args).parse(args), apply: (args, span) => of(args).apply(args, span) };
+}
+
+type Range = Omit<ReadSpan, "path">;
+
+function dialect(options: DialectOptions, parts: {
+  read: (args: Args) => Range | undefined;
+  write: (copy: Args, span: ReadSpan, asked: ReadSpan | undefined) => void;
+  describe: (start: number, count: number) => string;
+}): Dialect {
+  const { tools = [], path = "path", skip } = options;
+  const parse = (given: unknown): ReadSpan | undefined => {
+    if (typeof given !== "object" || given === null) return undefined;
+    const args = given as Args, named = args[path], file = named instanceof URL ? named.href : named;
+    if (typeof file !== "string" || file === "" || skip?.(args)) return undefined;
+    const span = parts.read(args);
+    return span && { path: file, ...span };
+  };
+  return {
+    tools,
+    parse,
+    apply(args, span) {
+      const asked = parse(args);
+      if (asked && asked.start === span.start && asked.count === span.count) return args;
+      const copy = Object.assign(Object.create(Object.getPrototypeOf(args)), args);
+      parts.write(copy, span, asked);
+      return copy;
+    },
+    describe: parts.describe,
+  };
+}
+
+/** A whole number, or digits; `undefined` where absent, NaN for everything else. */
+function whole(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) ? number as number : NaN;
+}
+
+/** The first line, 1-based, of an argument that may be absent; NaN where it cannot be read. */
+function first(value: unknown, base: 0 | 1, zero: ZeroLine): number {
+  const number = whole(value);
+  if (number === undefined) return 1;
+  return number === 0 && base === 1 && zero !== "refuse" ? 1 : number + 1 - base;
+}
+
+/** A range where there is one: neither NaN nor anything below 1 is. */
+function range(start: number, count: number | undefined): Range | undefined {
+  if (!(start >= 1)) return undefined;
+  return count === undefined ? { start } : count >= 1 ? { start, count } : undefined;
+}
+
+/** Writes a number in the caller's own style: as digits where it wrote this or the other bound as digits. */
+function put(copy: Args, value: number, key: string, sibling: string): void {
+  copy[key] = typeof (copy[key] ?? copy[sibling]) === "string" ? String(value) : value;
+}

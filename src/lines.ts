@@ -1,0 +1,139 @@
+/**
+ * Line arithmetic. A line ends at LF and nowhere else: the CR of a CRLF belongs to its line's ending, and a lone CR, a form
+ * feed or U+2028 is a character like any other. A final newline does not make one more line; an empty file has none.
+ *
+ * Pure: bytes come from a reader that is handed in, and whoever opened it closes it.
+ *
+ * @module
+ */
+
+/** Something that fills buffers from where it stands: how many bytes it gave, 0 at the end. */
+export interface ByteReader {
+  read(buffer: Uint8Array): number;
+}
+
+const LF = 10;
+
+/** How many lines there are. */
+export function countLines(source: string | Uint8Array): number {
+  if (typeof source !== "string") return countUpTo(source, Infinity);
+  let lines = 0, at = 0;
+  for (let end; (end = source.indexOf("\n", at)) >= 0; at = end + 1) lines++;
+  return at < source.length ? lines + 1 : lines;
+}
+
+/** How many lines a read returns: from `start`, at most `count` (absent: to the end) of `total`. */
+export function spanLines(total: number, start: number, count: number = Infinity): number {
+  return Math.max(0, Math.min(count, total - Math.max(1, start) + 1));
+}
+
+/**
+ * How many lines there are, but no more than `limit` are looked for: an answer of `limit` means "at least so many", only a
+ * smaller one is a total. Memory does not grow with what the reader gives.
+ */
+export function countUpTo(source: ByteReader | Uint8Array, limit: number): number {
+  let lines = 0, open = false; // open: bytes of a line that has not ended
+  for (const chunk of source instanceof Uint8Array ? [source] : chunks(source)) {
+    for (let at = 0; at < chunk.length; at++) {
+      if (chunk[at] === LF && ++lines >= limit) return limit;
+    }
+    if (chunk.length) open = chunk[chunk.length - 1] !== LF;
+    if (open && lines + 1 >= limit) return limit;
+  }
+  return open ? lines + 1 : lines;
+}
+
+/** At most `count` lines from `start`, without their endings (LF or CRLF). Bytes are decoded as UTF-8; a byte order mark stays. */
+export function linesAt(source: string | Uint8Array, start: number, count: number = Infinity): string[] {
+  let from = 0, line = Math.max(1, start);
+  const find = (at: number): number => typeof source === "string" ? source.indexOf("\n", at) : source.indexOf(LF, at);
+  for (; line > 1; line--) {
+    from = find(from) + 1;
+    if (from === 0) return [];
+  }
+  let to = from;
+  for (; count > 0 && to < source.length; count--) to = find(to) + 1 || source.length;
+  if (to === from) return [];
+  const text = typeof source === "string"
+    ? source.slice(from, to)
+    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(source.subarray(from, to));
+  const lines = text.split("\n"), ended = text.endsWith("\n");
+  if (ended) lines.pop();
+  const last = ended ? lines.length : lines.length - 1;
+  return lines.map((line, index) => index < last && line.endsWith("\r") ? line.slice(0, -1) : line);
+}
+
+/** The text with each line's number and a tab before it, joined by LF, for a model to copy numbers from. */
+export function numbered(text: string): string {
+  return linesAt(text, 1).map((line, index) => `${index + 1}\t${line}`).join("\n");
+}
+
+/** Some lines of a file that was not read whole. */
+export interface LineWindow {
+  /** The lines, with their own endings. */
+  readonly bytes: Uint8Array;
+  /** How many lines, the last one possibly cut. */
+  readonly lines: number;
+  /** There were more bytes in these lines than `maxBytes`. */
+  readonly cut: boolean;
+  /** Something follows these bytes. */
+  readonly more: boolean;
+  /** Lines of the whole file, known only where the end was reached. */
+  readonly total?: number;
+}
+
+/** Bounds of a {@linkcode lineWindow}. */
+export interface LineWindowOptions {
+  /** Most bytes kept. Default 1 MiB. */
+  readonly maxBytes?: number;
+}
+
+/** `count` lines from `start`, read in chunks no further than needed: cost and memory follow the window, not the file. */
+export function lineWindow(
+  reader: ByteReader,
+  start: number,
+  count: number,
+  { maxBytes = 1 << 20 }: LineWindowOptions = {},
+): LineWindow {
+  start = Math.max(1, start);
+  const kept: Uint8Array[] = [], end = start + count;
+  let line = 1, size = 0, cut = false, open = false; // open: the current line has bytes
+  const keep = (chunk: Uint8Array, from: number, to: number): void => {
+    if (from < 0 || from >= to) return;
+    const room = Math.min(to, from + maxBytes - size);
+    cut ||= room < to;
+    size += room - from;
+    kept.push(chunk.slice(from, room)); // a copy: the buffer is used again
+  };
+  const window = (more: boolean): LineWindow => {
+    const bytes = new Uint8Array(size), seen = open ? line : line - 1;
+    kept.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
+    const lines = cut ? countLines(bytes) : Math.max(0, Math.min(seen, end - 1) - start + 1);
+    return { bytes, lines, cut, more, ...(more ? {} : { total: seen }) };
+  };
+  for (const chunk of chunks(reader)) {
+    let at = 0, from = line >= start ? 0 : -1;
+    while (at < chunk.length) {
+      if (line === end) {
+        keep(chunk, from, at);
+        return window(true);
+      }
+      const next = chunk.indexOf(LF, at) + 1;
+      open = next === 0;
+      if (open) break;
+      at = next;
+      if (++line === start) from = at;
+    }
+    keep(chunk, from, open ? chunk.length : at);
+    if (cut) return window(true);
+  }
+  return window(false);
+}
+
+let shared: Uint8Array | undefined;
+
+/** What a reader gives, in views of one buffer: scanning is synchronous, so it is never entered twice. */
+function* chunks(reader: ByteReader): Generator<Uint8Array> {
+  const buffer = shared ??= new Uint8Array(65_536);
+  for (let size; (size = reader.read(buffer)) > 0;) yield buffer.subarray(0, size);
+}
