@@ -11,7 +11,7 @@
  * @module
  */
 
-import { WaymarkError } from "./errors.ts";
+import { quiet, WaymarkError } from "./errors.ts";
 import type { Middleware, Next, ReadCall, ReadOutcome } from "./types.ts";
 
 /**
@@ -104,16 +104,12 @@ interface Half {
  * ```
  */
 export function split(middleware: Middleware, options: SplitOptions = {}): Halves {
-  const { max = 256, onError } = options;
+  const { max = 256 } = options;
+  const report = quiet(options.onError);
   const onion = compose(middleware);
   const pending = new Map<string, Half>();
   let serial = 0, closed = false;
 
-  const report = (error: unknown): undefined => {
-    try {
-      onError?.(error);
-    } catch { /* a reporter's own fault */ }
-  };
   const drop = (id: string): void => {
     const half = pending.get(id);
     pending.delete(id);
@@ -140,7 +136,7 @@ export function split(middleware: Middleware, options: SplitOptions = {}): Halve
         half.asked = inner;
         gate.resolve();
         return told.promise;
-      }).then((outcome) => half.answer = outcome, report);
+      }).then((outcome) => half.answer = outcome, (error) => (report(error), undefined));
       half.run.then(() => gate.resolve());
 
       call.signal?.addEventListener("abort", giveUp, { once: true });

@@ -49,3 +49,12 @@ export class WaymarkError extends Error {
     if (options.status !== undefined) this.status = options.status;
   }
 }
+
+/** A host's hook that cannot hurt us: what it throws is its own affair. */
+export function quiet<Value>(hook: ((value: Value) => void) | undefined): (value: Value) => void {
+  return (value) => {
+    try {
+      hook?.(value);
+    } catch { /* the hook's own fault */ }
+  };
+}

@@ -6,7 +6,7 @@
  */
 
 import type { SummaryCache } from "./cache/types.ts";
-import { WaymarkError } from "./errors.ts";
+import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { rank } from "./file_map.ts";
 import { countLines } from "./lines.ts";
@@ -90,7 +90,8 @@ interface Failure {
 
 /** Makes the map-maker of one instance. */
 export function createMaps(options: MapsOptions): Maps {
-  const { summarizer, audit, clock = Date, onEvent: emit = () => {} } = options;
+  const { summarizer, audit, clock = Date } = options;
+  const emit = quiet(options.onEvent);
   const { timeoutMs = 60_000, maxModelCalls = Infinity, maxConcurrentCalls = 4, retryAfterMs = 60_000 } =
     options.limits ?? {};
   const byModel = rank(summarizer.maker) === rank("model:");

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { WaymarkError } from "./errors.ts";
+import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
 import { countLines, linesAt, spanLines } from "./lines.ts";
@@ -68,7 +68,8 @@ const SMALL = 1 << 20;
  * ```
  */
 export function readGuard(options: ReadGuardOptions = {}): Middleware {
-  const { maxLines = 200, names, fallback, onEvent: emit = () => {} } = options;
+  const { maxLines = 200, names, fallback } = options;
+  const emit = quiet(options.onEvent);
   const project = options.project ?? createProject({ cache: false, source: options.source });
   const maps = options.maps ?? createMaps({ summarizer: options.summarizer ?? scanner(), onEvent: emit });
 

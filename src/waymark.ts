@@ -4,6 +4,7 @@
  * @module
  */
 
+import { quiet } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import { disk } from "./files.ts";
 import { createMaps, type MapLimits } from "./maps.ts";
@@ -106,15 +107,15 @@ export interface Waymark extends AsyncDisposable {
  * ```
  */
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
-  const { model, outline, fallback = "none", maxLines = 200, limits, onEvent, include, exclude, ...projectOptions } =
-    options;
+  const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, ...projectOptions } = options;
   const summarizer = options.summarizer ?? model?.summarizer ?? outline ?? scanner();
   const tally = createTally();
-  const tell = createTeller(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`)));
+  const tell = createTeller(quiet(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`))));
+  const pass = quiet(options.onEvent);
   const emit = (event: WaymarkEvent): void => {
     tally.add(event);
     tell(event);
-    quietly(() => onEvent?.(event));
+    pass(event);
   };
   const project = createProject({ ...projectOptions, onEvent: emit });
   const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit });
@@ -222,13 +223,6 @@ function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent)
     }`;
     if (told.has(key)) return;
     told.add(key);
-    quietly(() => onNotice(notice));
+    onNotice(notice);
   };
-}
-
-/** A hook's own fault is not ours. */
-function quietly(action: () => void): void {
-  try {
-    action();
-  } catch { /* ignored */ }
 }

@@ -10,6 +10,7 @@
 import { autoCodec } from "./codecs.ts";
 import { compose } from "./compose.ts";
 import { dialects } from "./dialects.ts";
+import { quiet } from "./errors.ts";
 import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } from "./types.ts";
 
 /** A tool as hosts have them: a function of arguments and whatever else the host passes. */
@@ -67,13 +68,9 @@ interface CalledOptions extends WrapOptions {
 }
 
 function wrapCalled<Tool extends ToolFunction>(tool: Tool, middleware: Middleware, options: CalledOptions): Tool {
-  const { dialect = dialects.plain, codec = autoCodec, name = tool.name, facts = usualFacts, onError } = options;
+  const { dialect = dialects.plain, codec = autoCodec, name = tool.name, facts = usualFacts } = options;
   const onion = compose(middleware);
-  const report = (error: unknown): void => {
-    try {
-      onError?.(error);
-    } catch { /* a reporter's own fault */ }
-  };
+  const report = quiet(options.onError);
   const attempt = <Value>(action: () => Value): Value | undefined => {
     try {
       return action();
