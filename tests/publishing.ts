@@ -10,7 +10,7 @@
  */
 
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "@std/path/posix/dirname";
 import { join } from "@std/path/posix/join";
 import { packageConfig, publishedFile, publishedFiles } from "./registry.ts";
@@ -66,4 +66,45 @@ export function copyPackage(to: string, { unfurled = false } = {}): void {
   const links = offline.links.map((link: string) => join(root, link));
   const config = { ...offline, links, nodeModulesDir: "none", tasks: {} };
   writeFileSync(join(to, "deno.json"), JSON.stringify(config, null, 2));
+}
+
+/** The version of a runtime that the tasks use, as in `bun@1.4.5`. */
+export function runtimeVersion(name: "bun" | "node"): string {
+  const { tasks } = JSON.parse(readFileSync(join(root, "deno.json"), "utf8"));
+  return new RegExp(`\\b${name}@([\\d.]+)`).exec(tasks[`test:${name}`])?.[1] ?? "latest";
+}
+
+/** How to start a runtime: the gate's own copy where there is one, else from npm. */
+export function runtimeCommand(name: "bun" | "node"): [program: string, ...args: string[]] {
+  const spec = `${name}@${runtimeVersion(name)}`;
+  const local = join(root, `.cache/${spec.replace("@", "-")}/node_modules/.bin/${name}`);
+  return existsSync(local) ? [local] : ["npx", "-y", spec];
+}
+
+/**
+ * Packs this package and the stand-ins it depends on as npm tarballs, under the names that JSR's bridge to npm gives them.
+ * Returns the tarballs by name. For Deno only: packing is its command.
+ */
+export async function packTarballs(folder: string): Promise<Record<string, string>> {
+  const tarballs: Record<string, string> = {};
+  const pack = async (source: string, name: string, as: string) => {
+    const file = `${as.replace("@", "").replace("/", "-")}.tgz`;
+    const result = await run(process.execPath, ["pack", "--allow-dirty", "--output", file], { cwd: source });
+    if (result.code !== 0) throw new Error(`Cannot pack ${name}: ${result.stderr}`);
+    tarballs[as] = join(source, file);
+  };
+  const offline = JSON.parse(readFileSync(join(root, "deno.offline.json"), "utf8"));
+  for (const link of offline.links) {
+    const { name } = packageConfig(join(root, link));
+    const as = `@jsr/${name.slice(1).replace("/", "__")}`;
+    const copy = join(folder, "standins", name);
+    cpSync(join(root, link), copy, { recursive: true });
+    const config = JSON.parse(readFileSync(join(copy, "deno.json"), "utf8"));
+    writeFileSync(join(copy, "deno.json"), JSON.stringify({ ...config, name: as, license: "MIT" }));
+    await pack(copy, name, as);
+  }
+  const copy = join(folder, "package");
+  copyPackage(copy, { unfurled: true });
+  await pack(copy, "@waymark/waymark", "@waymark/waymark");
+  return tarballs;
 }

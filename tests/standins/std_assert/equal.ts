@@ -5,9 +5,6 @@
  * @module
  */
 
-/** What engines note on an error about the place it was made. */
-const whereThrown = new Set<PropertyKey>(["stack", "line", "column", "sourceURL", "originalLine", "originalColumn"]);
-
 type Pairs = Map<object, object>;
 
 /** Whether two values are deeply equal. */
@@ -49,9 +46,9 @@ function compare(left: unknown, right: unknown, seen: Pairs): boolean {
 }
 
 function keysOf(value: object): PropertyKey[] {
-  return Object.getPrototypeOf(value) === null || plain(value) === Object.prototype || Array.isArray(value)
-    ? Reflect.ownKeys(value).filter((key) => Object.prototype.propertyIsEnumerable.call(value, key))
-    : Reflect.ownKeys(value).filter((key) => !(value instanceof Error && whereThrown.has(key)));
+  const keys = Reflect.ownKeys(value);
+  const isPlain = plain(value) === Object.prototype || Array.isArray(value);
+  return isPlain ? keys.filter((key) => Object.prototype.propertyIsEnumerable.call(value, key)) : keys;
 }
 
 function compareItems(left: ArrayLike<unknown>, right: ArrayLike<unknown>): boolean {
