@@ -38,7 +38,7 @@ export type WaymarkEvent =
   }
   | {
     readonly type: "cache";
-    readonly what: "opened" | "memory" | "set-aside" | "write-skipped" | "pruned";
+    readonly what: "opened" | "driver" | "memory" | "set-aside" | "write-skipped" | "pruned";
     readonly message: string;
   };
 

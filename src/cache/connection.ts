@@ -1,0 +1,258 @@
+/**
+ * The one connection a process has to a database, shared by all caches on it and counted.
+ *
+ * Promised: one driver per database per process (two SQLite libraries on one file lose each other's locks); a damaged or
+ * foreign database is moved aside and a new one begun; a place where SQLite does not work is told at once and not tried
+ * over and over.
+ *
+ * @module
+ */
+
+import { WaymarkError } from "../errors.ts";
+import type { WaymarkEvent } from "../events.ts";
+import { disk } from "../files.ts";
+import type { SqliteDatabase, SqliteDriver, SqliteStatement } from "../types.ts";
+import { gitTracks, identityOf, makeFilesPrivate, prepareFolder, setAside } from "./folder.ts";
+import { faultOf, migrate, schemaState } from "./schema.ts";
+
+/** How a database is opened. */
+export interface ConnectionOptions {
+  readonly root: string;
+  readonly driver: SqliteDriver;
+  readonly trustForeignCache: boolean;
+  readonly busyTimeoutMs: number;
+}
+
+/** An open database. Data only: two copies of this module in one process may share it. */
+export interface Connection extends ConnectionOptions {
+  readonly file: string;
+  /** Absent after it broke for good. */
+  database?: SqliteDatabase | undefined;
+  readonly statements: Map<string, SqliteStatement>;
+  identity: string;
+  /** On a disk that cannot be written. */
+  readOnly: boolean;
+  /** Times a damaged database was replaced. */
+  repairs: number;
+  users: number;
+}
+
+type Emit = (event: WaymarkEvent) => void;
+type Label = "corrupt" | "foreign" | "other";
+
+/** Longest an opening goes on before maps stay in memory. One call into SQLite cannot be cut short. */
+const OPEN_WITHIN_MS = 2000;
+/** 16 MiB of pages: a hot set costs the same in a small and a large database. WAL is cut back to 4 MiB. */
+const SETTINGS =
+  "pragma synchronous = normal; pragma cache_size = -16384; pragma trusted_schema = off; pragma journal_size_limit = 4194304";
+
+const shared = globalThis as unknown as Record<symbol, { open: Map<string, Connection>; slow: Map<string, string> }>;
+const registry = () => shared[Symbol.for("waymark.cache.1")] ??= { open: new Map(), slow: new Map() };
+
+/** Joins the connection to a root's database, or opens it. Throws what says why it cannot be had. */
+export function connect(options: ConnectionOptions, emit: Emit): Connection {
+  const { open, slow } = registry(),
+    file = prepareFolder(options.root),
+    known = open.get(file),
+    reason = slow.get(file);
+  if (reason) throw new WaymarkError("cache", reason);
+  if (known) {
+    const why = options.trustForeignCache ? undefined : distrust(known);
+    if (why) throw new WaymarkError("cache", `Cannot use ${file}: ${why}`);
+    known.users++;
+    return known;
+  }
+  const connection: Connection = {
+    ...options,
+    file,
+    statements: new Map(),
+    identity: "",
+    readOnly: false,
+    repairs: 0,
+    users: 1,
+  };
+  begin(connection, emit);
+  open.set(file, connection);
+  return connection;
+}
+
+/** Gives the connection back; the last one closes the database. */
+export function release(connection: Connection): void {
+  if (--connection.users > 0) return;
+  const { open } = registry();
+  if (open.get(connection.file) === connection) open.delete(connection.file);
+  if (!connection.readOnly) {
+    try {
+      connection.database?.exec("pragma busy_timeout = 0; pragma wal_checkpoint(truncate)");
+    } catch { /* another process is at it, or the disk is gone */ }
+  }
+  end(connection);
+}
+
+/** The statement, prepared once. */
+export function ask(connection: Connection, sql: string): SqliteStatement {
+  let statement = connection.statements.get(sql);
+  if (!statement) {
+    if (!connection.database) throw new WaymarkError("cache", "Cannot use the database: it is closed");
+    connection.statements.set(sql, statement = connection.database.prepare(sql));
+  }
+  return statement;
+}
+
+/** Runs work that writes, in one transaction that has the write lock from its first moment. */
+export function transact<Result>(connection: Connection, work: () => Result): Result {
+  ask(connection, "begin immediate").run();
+  try {
+    const result = work();
+    ask(connection, "commit").run();
+    return result;
+  } catch (error) {
+    try {
+      ask(connection, "rollback").run();
+    } catch { /* the engine has rolled back by itself */ }
+    throw error;
+  }
+}
+
+/** Joins the file that took this one's place: another process moved it aside, or somebody removed the folder. */
+export function followFile(connection: Connection, emit: Emit): void {
+  if (connection.readOnly || identityOf(connection.file) === connection.identity) return;
+  end(connection);
+  prepareFolder(connection.root);
+  begin(connection, emit);
+}
+
+/** Replaces a database found to be damaged. Throws where that was tried before, or cannot be done. */
+export function replaceDamaged(connection: Connection, reason: string, emit: Emit): void {
+  end(connection);
+  if (connection.readOnly || ++connection.repairs > 2) {
+    throw new WaymarkError("cache", `Cannot use ${connection.file}: ${reason}`);
+  }
+  moveAside(connection, "corrupt", reason, emit);
+  begin(connection, emit);
+}
+
+function end(connection: Connection): void {
+  const { database, statements } = connection;
+  connection.database = undefined;
+  for (const statement of statements.values()) {
+    try {
+      (statement as { finalize?(): void }).finalize?.();
+    } catch { /* closing does it */ }
+  }
+  statements.clear();
+  try {
+    database?.close();
+  } catch { /* nothing more can be done with it */ }
+}
+
+function moveAside(connection: Connection, label: Label, reason: string, emit: Emit): void {
+  const target = setAside(connection.file, { label, identity: connection.identity });
+  if (target) emit({ type: "cache", what: "set-aside", message: `Moved ${connection.file} to ${target}: ${reason}` });
+}
+
+/** Opens the database, whatever it takes, within the time there is. */
+function begin(connection: Connection, emit: Emit): void {
+  const { file, driver } = connection, until = Date.now() + OPEN_WITHIN_MS;
+  const check = (slow = true): void => {
+    if (Date.now() < until) return;
+    const reason = `Cannot use ${file}: it takes over ${OPEN_WITHIN_MS / 1000} s to open`;
+    if (slow) registry().slow.set(file, reason); // not to be paid for again in this process
+    throw new WaymarkError("cache", reason);
+  };
+  for (let moved = 0;;) {
+    const before = identityOf(file);
+    let label: Label, reason: string;
+    try {
+      connection.database = driver.open(file);
+      check();
+      connection.identity = identityOf(file) ?? "";
+      // Another process may have put a new file in its place just now.
+      const refusal = before === undefined || before === connection.identity ? admit(connection, check) : "again";
+      if (!refusal) return;
+      end(connection);
+      if (refusal === "again") continue;
+      [label, reason] = refusal;
+    } catch (error) {
+      end(connection);
+      const fault = error instanceof WaymarkError ? "refused" : faultOf(error);
+      if (fault === "busy") {
+        check(false);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+        continue;
+      }
+      if (fault === "refused") {
+        if (!(error instanceof WaymarkError) && beginReadOnly(connection)) return;
+        throw error;
+      }
+      label = "corrupt";
+      reason = (error as Error).message;
+    }
+    if (++moved > 3) throw new WaymarkError("cache", `Cannot use ${file}: ${reason}`);
+    moveAside(connection, label, reason, emit);
+  }
+}
+
+/** Readies an opened database. What it must be moved aside for, if anything; throws what the engine throws. */
+function admit(connection: Connection, check: () => void): [Label, string] | undefined {
+  const { root, file, busyTimeoutMs, trustForeignCache } = connection, database = connection.database!;
+  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`); // before all else: the switch to WAL can be busy
+  const state = schemaState(database);
+  check();
+  if (state === "other") return ["other", "another application made it"];
+  if (state === "newer") {
+    throw new WaymarkError("cache", `Cannot use ${file}: a newer release of Waymark made it; it is left alone`);
+  }
+  database.exec("pragma journal_mode = wal");
+  database.exec(SETTINGS);
+  check();
+  if (state === "behind") {
+    transact(connection, () => {
+      if (schemaState(database) !== "behind") return; // another process was first
+      migrate(database);
+      const note = database.prepare("insert or ignore into meta values(?, ?)");
+      if (!recall(connection, "identity")) note.run("tracked", String(gitTracks(root)));
+      note.run("identity", connection.identity);
+    });
+  }
+  makeFilesPrivate(file);
+  const why = trustForeignCache ? undefined : distrust(connection);
+  return why === undefined ? undefined : ["foreign", why];
+}
+
+/** Opens what is there for reading alone. Whether that worked. */
+function beginReadOnly(connection: Connection): boolean {
+  const { file, driver, trustForeignCache } = connection, wal = `${file}-wal`;
+  // SQLite reads a WAL database beside which it can make no files only when told that nobody writes.
+  const still = !disk().exists(wal) || disk().stat(wal).size === 0;
+  const address = still ? `file:${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}?immutable=1` : file;
+  try {
+    if (!disk().exists(file) || !disk().mayRead(address) || !disk().mayWrite(address)) return false;
+    connection.database = driver.open(address);
+    connection.identity = identityOf(file) ?? "";
+    if (schemaState(connection.database) !== "current" || !trustForeignCache && distrust(connection)) {
+      throw new Error("not ours");
+    }
+    connection.readOnly = true;
+    return true;
+  } catch {
+    end(connection);
+    return false;
+  }
+}
+
+/** Why what a database says may not be shown to a model; `undefined` where it may. */
+function distrust(connection: Connection): string | undefined {
+  if (recall(connection, "identity") !== connection.identity) {
+    return "it is a copy from elsewhere (see trustForeignCache)";
+  }
+  // Where git tracked the path before this file was made, the tracked file is the one that was moved aside.
+  if (recall(connection, "tracked") !== "true" && gitTracks(connection.root)) {
+    return "git tracks it (see trustForeignCache)";
+  }
+  return undefined;
+}
+
+function recall(connection: Connection, key: string): unknown {
+  return connection.database?.prepare("select value from meta where key = ?").get(key)?.["value"];
+}

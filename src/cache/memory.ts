@@ -1,0 +1,134 @@
+/**
+ * The summary cache in memory: for files outside the root, and wherever a database cannot be had. Bounded, oldest out.
+ *
+ * @module
+ */
+
+import { rank } from "../file_map.ts";
+import type { FileMap, Region } from "../types.ts";
+import type { SummaryCache } from "./types.ts";
+
+/** Versions of one path that are kept, here and on disk. */
+export const VERSIONS_KEPT = 4;
+
+/** Bounds of {@linkcode memoryCache}. */
+export interface MemoryCacheOptions {
+  /** Most paths kept. Default 512. */
+  readonly maxPaths?: number;
+}
+
+/** Makes an empty cache that lives as long as the object. */
+export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): SummaryCache {
+  /** Path to its maps by hash, each oldest first. */
+  const paths = new Map<string, Map<string, FileMap>>();
+  const runs = new Map<string, Promise<unknown>>();
+
+  const keep = (path: string, map: FileMap): void => {
+    const versions = paths.get(path) ?? new Map<string, FileMap>();
+    paths.delete(path);
+    versions.delete(map.hash);
+    paths.set(path, versions.set(map.hash, map));
+    if (versions.size > VERSIONS_KEPT) versions.delete(versions.keys().next().value!);
+    if (paths.size > maxPaths) paths.delete(paths.keys().next().value!);
+  };
+
+  const cache: SummaryCache = {
+    kind: "memory",
+    get(path, hash) {
+      const own = paths.get(path)?.get(hash);
+      let best = own;
+      for (const [other, versions] of paths) {
+        const map = versions.get(hash);
+        if (map && extensionOf(other) === extensionOf(path) && (!best || rank(map.maker) > rank(best.maker))) {
+          best = map;
+        }
+      }
+      if (best && best !== own) keep(path, best);
+      return best;
+    },
+    sizes: (path) => [...new Set([...paths.get(path)?.values() ?? []].map((map) => map.size))],
+    at: (path, hash, line) => innermost(cache.get(path, hash)?.regions ?? [], line),
+    put(path, map, { force = false } = {}) {
+      const present = paths.get(path)?.get(map.hash);
+      if (present && !force && rank(present.maker) > rank(map.maker)) return false;
+      keep(path, cleanMap(map));
+      return true;
+    },
+    async once({ path, hash, wanted, signal }, run) {
+      const key = `${wanted} ${contentKey(path, hash)}`;
+      for (;;) {
+        signal.throwIfAborted();
+        const map = cache.get(path, hash);
+        if (map && rank(map.maker) >= wanted) return { map, mine: false };
+        const other = runs.get(key);
+        if (!other) break;
+        await settled(other, signal);
+      }
+      const own = run(signal);
+      runs.set(key, own);
+      try {
+        const map = await own;
+        cache.put(path, map);
+        return { map, mine: true };
+      } finally {
+        runs.delete(key);
+      }
+    },
+    forget(path) {
+      const count = paths.get(path)?.size ?? 0;
+      paths.delete(path);
+      return count;
+    },
+    prune: (wanted) => [...paths.keys()].filter((path) => !wanted(path) && paths.delete(path)).length,
+    count: () => [...paths.values()].reduce((sum, versions) => sum + versions.size, 0),
+    close: () => paths.clear(),
+  };
+  return cache;
+}
+
+/** What a path's name ends in, dot included: content is only shared between files of one kind. */
+export function extensionOf(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1), dot = name.lastIndexOf(".");
+  return dot > 0 ? name.slice(dot) : "";
+}
+
+/** Names a content among all files of one kind. */
+export function contentKey(path: string, hash: string): string {
+  return hash + extensionOf(path);
+}
+
+// deno-lint-ignore no-control-regex -- control characters are what is looked for
+const CONTROLS = /[\0-\x1f\x7f-\x9f\u2028\u2029]+/g;
+
+/** One line of well-formed text without control characters; a NUL would end it in some drivers. */
+function cleanText(text: string): string {
+  return text.toWellFormed().replace(CONTROLS, " ");
+}
+
+/** The map as both caches keep it. */
+export function cleanMap(map: FileMap): FileMap {
+  const clean = (region: Region): Region => ({ ...region, name: cleanText(region.name), note: cleanText(region.note) });
+  return { ...map, prose: cleanText(map.prose), maker: cleanText(map.maker), regions: map.regions.map(clean) };
+}
+
+/** The smallest of the regions at a line. */
+export function innermost(regions: readonly Region[], line: number): Region | undefined {
+  let found: Region | undefined;
+  for (const region of regions) {
+    if (region.start > line || region.end < line) continue;
+    if (!found || region.end - region.start <= found.end - found.start) found = region;
+  }
+  return found;
+}
+
+/** Resolves when the promise settles, either way; rejects when the signal aborts first. */
+async function settled(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([promise.catch(() => {}), aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
