@@ -1,0 +1,131 @@
+/**
+ * What both parsers of code share: the language a file name stands for, how many entries an outline may have, and the
+ * paragraph that goes with it. Pure.
+ *
+ * Promised: the paragraph says what was found and that no model wrote it, and holds names alone, never a value.
+ *
+ * @module
+ */
+
+import type { Region, RegionKind } from "../types.ts";
+
+/** Most regions a stored map has. */
+export const MAX_REGIONS = 400;
+/** Longest name of a region, in UTF-16 code units. */
+export const MAX_NAME = 120;
+/** Longest note of a region, in UTF-16 code units. */
+export const MAX_NOTE = 200;
+/** Most names the paragraph lists. */
+const MAX_LISTED = 24;
+
+const NAMES =
+  "ts mts cts=TypeScript;tsx=TypeScript with JSX;js mjs cjs=JavaScript;jsx=JavaScript with JSX;py pyi=Python;" +
+  "go=Go;rs=Rust;c=C;h=C or C++ header;cc cpp cxx hh hpp hxx=C++;java=Java;kt kts=Kotlin;cs=C#;rb=Ruby;php=PHP;swift=Swift;" +
+  "scala sc=Scala;sh bash zsh=shell;lua=Lua;ex exs=Elixir;hs=Haskell;zig=Zig;dart=Dart;css=CSS;scss=SCSS;less=Less;" +
+  "tf hcl=HCL;vue=Vue;svelte=Svelte;astro=Astro;html htm=HTML;json=JSON;yaml yml=YAML;toml=TOML;sql=SQL;" +
+  "md markdown mdx=Markdown;m mm=Objective-C;pl pm=Perl;r=R;jl=Julia;erl=Erlang;clj=Clojure;fs=F#;ml=OCaml;" +
+  "proto=Protocol Buffers;graphql=GraphQL;sol=Solidity;ps1=PowerShell;groovy gradle=Groovy;xml=XML;ini=INI";
+
+const LANGUAGES: ReadonlyMap<string, string> = new Map(
+  NAMES.split(";").flatMap((entry) => {
+    const [extensions = "", name = ""] = entry.split("=");
+    return extensions.split(" ").map((extension) => [extension, name] as const);
+  }),
+);
+
+/** The extension of a path, lower case, without the dot; for a script without one, what its first line says it is. */
+export function extensionOf(path: string, text: string): string {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+  const dot = name.lastIndexOf(".");
+  if (dot >= 0) return name.slice(dot + 1).toLowerCase();
+  const script = /^#!.{0,200}?\b(bash|zsh|sh|python|node|deno|bun|ruby|perl|php|lua)/.exec(text.slice(0, 256))?.[1] ??
+    "";
+  return { python: "py", node: "js", deno: "ts", bun: "ts", ruby: "rb", perl: "pl" }[script] ?? script;
+}
+
+/** The language an extension stands for, as a person says it; empty where it is not known. */
+export function languageName(extension: string): string {
+  return LANGUAGES.get(extension) ?? "";
+}
+
+/** An outline that may be stored: sorted, at most {@linkcode MAX_REGIONS} entries. */
+export interface LimitedOutline {
+  /** The entries kept, sorted by start, the outer before the inner. */
+  readonly regions: Region[];
+  /** How many were left out: the most deeply nested first, and of those the shortest first. */
+  readonly omitted: number;
+}
+
+/** Sorts an outline and keeps it within what a map may hold. */
+export function limitOutline(regions: readonly Region[], max: number = MAX_REGIONS): LimitedOutline {
+  const sorted = [...regions].sort((a, b) => a.start - b.start || b.end - a.end);
+  if (sorted.length <= max) return { regions: sorted, omitted: 0 };
+  const depths = depthsOf(sorted);
+  // Among equals, spread over the file: the bits of the index reversed make neighbours go to different ends.
+  const order = sorted.map((region, index) => ({ depth: depths[index]!, length: region.end - region.start, index }));
+  order.sort((a, b) => a.depth - b.depth || b.length - a.length || reverseBits(a.index) - reverseBits(b.index));
+  const kept = order.slice(0, max).map(({ index }) => index).sort((a, b) => a - b);
+  return { regions: kept.map((index) => sorted[index]!), omitted: sorted.length - max };
+}
+
+/** How deep each region of a sorted list lies inside others. */
+export function depthsOf(sorted: readonly Region[]): number[] {
+  const open: Region[] = [];
+  return sorted.map((region) => {
+    while (open.length && open[open.length - 1]!.end < region.end) open.pop();
+    return open.push(region) - 1;
+  });
+}
+
+function reverseBits(value: number): number {
+  let reversed = 0;
+  for (let bit = 0; bit < 24; bit++) reversed = (reversed << 1) | ((value >> bit) & 1);
+  return reversed;
+}
+
+/** A name or a note as one plain line, at most `max` UTF-16 code units, never cut inside a character. */
+export function cutName(text: string, max: number = MAX_NAME): string {
+  const line = text.slice(0, max * 4).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").replace(/\p{Cf}/gu, "")
+    .trim();
+  return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
+}
+
+/** What {@linkcode outlineProse} is told beside the regions. */
+export interface OutlineFacts {
+  /** Extension of the file, without the dot. */
+  readonly extension: string;
+  /** Lines of the file. */
+  readonly lines: number;
+  /** Who found the regions. */
+  readonly maker: "outline" | "scanner";
+  /** Whether the parser met text it could not parse. */
+  readonly damaged?: boolean;
+}
+
+const PLURALS: Partial<Record<RegionKind, string>> = { class: "classes", other: "other blocks", config: "settings" };
+const SINGULARS: Partial<Record<RegionKind, string>> = { other: "other block", config: "setting" };
+
+/** One paragraph out of an outline: language, size, what there is at the top level, and that no model wrote it. */
+export function outlineProse(regions: readonly Region[], { extension, lines, maker, damaged }: OutlineFacts): string {
+  const depths = depthsOf(regions);
+  const counts = new Map<RegionKind, number>();
+  const names = new Set<string>();
+  regions.forEach(({ kind, name }, index) => {
+    if (kind === "import" || kind === "comment") return;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    if (depths[index] === 0 && kind !== "other") names.add(cutName(name, 60));
+  });
+  const kinds = [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) =>
+    `${count} ${count === 1 ? SINGULARS[kind] ?? kind : PLURALS[kind] ?? `${kind}s`}`
+  );
+  const listed = [...names].slice(0, MAX_LISTED), more = names.size - listed.length;
+  const sentences = [`${languageName(extension) || "Text"}, ${lines} lines: ${kinds.join(", ")}.`];
+  if (listed.length) sentences.push(`At the top level: ${listed.join(", ")}${more ? ` and ${more} more` : ""}.`);
+  if (damaged) sentences.push("Parts of the file could not be parsed, so entries there are approximate.");
+  sentences.push(
+    maker === "outline"
+      ? "Found by a parser; no model read the file or wrote this."
+      : "Found by a line scanner, which can miss declarations; no model read the file or wrote this.",
+  );
+  return sentences.join(" ");
+}
