@@ -1,0 +1,52 @@
+/**
+ * What is said when a model could not be asked: one error for every provider, the provider's own words in it. Pure.
+ *
+ * @module
+ */
+
+import { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "../errors.ts";
+import { cleanLine } from "./text.ts";
+
+/** Most of a provider's own words that an error repeats. */
+const REASON_MAX = 300;
+
+/** More about a failed request. */
+export interface RequestFailureOptions extends WaymarkErrorOptions {
+  /** Default `provider-error`. */
+  readonly code?: WaymarkErrorCode;
+}
+
+/** Codes of requests that were answered. */
+const ABOUT_ANSWERS: ReadonlySet<WaymarkErrorCode> = new Set<WaymarkErrorCode>([
+  "refused",
+  "empty-answer",
+  "bad-answer",
+]);
+
+/** The error of a request that failed, for a reason in whatever words. */
+export function requestFailure(model: string, reason: string, options: RequestFailureOptions = {}): WaymarkError {
+  const { code = "provider-error", ...rest } = options;
+  const action = ABOUT_ANSWERS.has(code) ? "use the answer of" : "ask";
+  return new WaymarkError(code, `Cannot ${action} ${model}: ${cleanLine(reason, REASON_MAX).replace(/\.$/, "")}`, rest);
+}
+
+/** The error of a request whose signal fired: the deadline's or the caller's, or the signal's own where it has one. */
+export function abortFailure(model: string, signal: AbortSignal): WaymarkError {
+  const cause: unknown = signal.reason;
+  if (cause instanceof WaymarkError) return cause;
+  const late = cause instanceof Error && cause.name === "TimeoutError";
+  return requestFailure(model, late ? "no answer within the time limit" : "the request was aborted", {
+    code: late ? "timeout" : "aborted",
+    cause,
+  });
+}
+
+/** Any rejection as one of ours: kept where it is one, else in its own words, with its status where it has one. */
+export function asRequestFailure(model: string, error: unknown): WaymarkError {
+  if (error instanceof WaymarkError) return error;
+  const { status, statusCode } = typeof error === "object" && error !== null ? error as Record<string, unknown> : {};
+  const code = [status, statusCode].find((value) => typeof value === "number") as number | undefined;
+  const words = error instanceof Error ? error.message || error.name : String(error);
+  const said = code === undefined || words.startsWith(String(code)) ? words : `${code} ${words}`;
+  return requestFailure(model, said, { cause: error, ...(code === undefined ? {} : { status: code }) });
+}
