@@ -1,0 +1,117 @@
+/**
+ * The mutation tier: one line of the source is broken on purpose, and the test that a guarantee names must notice.
+ * `deno task mutate [words]` runs the mutations of `mutations.ts`, or those whose guarantee holds one of the words; the
+ * last line is `N caught, N survived`, and the exit code is 1 where one survived.
+ *
+ * It works on a copy of the project, two at a time. A test that fails without any mutation proves nothing: that is tried
+ * first and counts as survived.
+ *
+ * @module
+ */
+
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "@std/path/posix/join";
+import { exists, root } from "./modules.ts";
+import { type Mutation, mutations } from "./mutations.ts";
+import { run } from "./publishing.ts";
+
+const words = process.argv.slice(2);
+const chosen = mutations.filter(({ guarantee }) =>
+  words.length === 0 || words.some((word) => guarantee.includes(word))
+);
+const config = process.env["WAYMARK_CONFIG"] ?? "deno.offline.json";
+
+function copyProject(): string {
+  const folder = mkdtempSync(`${tmpdir()}/waymark-`);
+  const parts = [
+    "deno.json",
+    "deno.offline.json",
+    "deno.real.json",
+    "tsconfig.json",
+    "mod.ts",
+    "src",
+    "tests",
+    "examples",
+  ];
+  for (const part of parts) if (exists(part)) cpSync(join(root, part), join(folder, part), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  return folder;
+}
+
+/** What became of the tests of one file: those that failed by name, or how the run broke down. */
+interface Verdict {
+  readonly names: ReadonlySet<string>;
+  readonly failed: ReadonlySet<string>;
+  readonly broken?: string;
+}
+
+function plainText(xml: string): string {
+  return xml.replaceAll("&gt;", ">").replaceAll("&lt;", "<").replaceAll("&quot;", '"').replaceAll("&apos;", "'")
+    .replaceAll("&amp;", "&");
+}
+
+async function runTests(folder: string, test: string): Promise<Verdict> {
+  const report = join(folder, "report.xml");
+  rmSync(report, { force: true });
+  const args = ["test", "-A", "--no-check", "--config", config, "--junit-path", report, `tests/${test}`];
+  const { code, stdout, stderr } = await run(process.execPath, args, { cwd: folder, timeoutMs: 120_000 });
+  const names = new Set<string>(), failed = new Set<string>();
+  const xml = existsSync(report) ? readFileSync(report, "utf8") : "";
+  for (const [, name = "", body = ""] of xml.matchAll(/<testcase name="([^"]*)"[^>]*>([\s\S]*?)<\/testcase>/g)) {
+    const plain = plainText(name).split(" > ").pop() ?? "";
+    names.add(plain);
+    if (/<(failure|error)\b/.test(body)) failed.add(plain);
+  }
+  if (code === 0 || failed.size > 0) return { names, failed };
+  const why = (stderr || stdout).trim().split("\n").find((line) => /error/i.test(line)) ?? "";
+  return { names, failed, broken: code === -1 ? "it hung" : `exit code ${code} ${why}` };
+}
+
+async function attempt(folder: string, mutation: Mutation): Promise<boolean> {
+  const { guarantee, file, from, to } = mutation;
+  const path = join(folder, file);
+  const source = readFileSync(path, "utf8");
+  const places = source.split(from).length - 1;
+  const title = `${guarantee}: ${file}: ${from.trim()} -> ${to.trim() || "(nothing)"}`;
+  if (places !== 1) {
+    console.log(`SURVIVED  ${title}\n          the line is there ${places} times, not once`);
+    return false;
+  }
+  writeFileSync(path, source.replace(from, () => to));
+  const { failed, broken } = await runTests(folder, mutation.test);
+  writeFileSync(path, source);
+  const found = broken !== undefined || failed.has(mutation.named);
+  const others = [...failed].slice(0, 3).join("; ") || "nothing fails";
+  const how = broken ?? (found ? `"${mutation.named}"` : `not by "${mutation.named}" but: ${others}`);
+  console.log(`${found ? "caught   " : "SURVIVED "} ${title}\n          ${how}`);
+  return found;
+}
+
+const folders = [copyProject(), copyProject()];
+let caught = 0;
+let survived = 0;
+try {
+  const healthy = new Map<string, ReadonlySet<string>>();
+  const tests = [...new Set(chosen.map(({ test }) => test))];
+  await Promise.all(folders.map(async (folder) => {
+    for (let test = tests.shift(); test !== undefined; test = tests.shift()) {
+      const { names, failed, broken } = await runTests(folder, test);
+      if (broken === undefined && failed.size === 0) healthy.set(test, names);
+      else console.log(`tests/${test} fails without any mutation: ${broken ?? [...failed].join("; ")}`);
+    }
+  }));
+  const todo = [...chosen];
+  await Promise.all(folders.map(async (folder) => {
+    for (let mutation = todo.shift(); mutation !== undefined; mutation = todo.shift()) {
+      const names = healthy.get(mutation.test);
+      if (names && !names.has(mutation.named)) console.log(`tests/${mutation.test} has no test "${mutation.named}"`);
+      if (names?.has(mutation.named) && await attempt(folder, mutation)) caught++;
+      else survived++;
+    }
+  }));
+} finally {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+}
+console.log(`${caught} caught, ${survived} survived`);
+process.exitCode = survived > 0 || caught === 0 ? 1 : 0;
