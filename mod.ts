@@ -27,7 +27,14 @@
  */
 
 export { type Begun, compose, type Halves, split, type SplitOptions } from "./src/compose.ts";
-export { type ToolFunction, wrap, type WrapOptions, wrapTools, type WrapToolsOptions } from "./src/wrap.ts";
+export {
+  type ToolFunction,
+  wrap,
+  type WrapOptions,
+  type Wrapped,
+  wrapTools,
+  type WrapToolsOptions,
+} from "./src/wrap.ts";
 export { dialects, headOnly, offsetLimit, startEnd, viewRange } from "./src/dialects.ts";
 export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";

@@ -49,7 +49,9 @@ export interface Project {
   /** Whether the file has so many lines at least, without keeping it in memory. */
   reaches(place: Place, lines: number): boolean;
   /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
-  load(place: Place, signal?: AbortSignal): Promise<LoadedFile>;
+  read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
+  /** Hashes what was read and finds the place where its map is kept. */
+  identify(place: Place, bytes: Uint8Array): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */
   keep(place: Place): Promise<{ key: string; cache: SummaryCache }>;
   /** The project's cache, opened at the first call. */
@@ -131,16 +133,18 @@ export function createProject(options: ProjectOptions): Project {
       const key = pathKey(real, findOwnRoot());
       return key === undefined ? { key: real, cache: outside } : { key, cache: await cache() };
     },
-    async load(place, signal) {
-      const { path, real } = place;
+    async read({ path, real }, signal) {
       const bytes = source
         ? await source.read(real, signal)
         : (await readSource(real, { maxBytes: maxFileBytes, signal }))?.bytes;
       if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
       refuseSize(path, bytes.length);
       if (looksBinary(bytes)) throw new WaymarkError("not-text", `Cannot summarize ${path}: it is not a text file`);
+      return bytes;
+    },
+    async identify(place, bytes) {
       const [hash, kept] = await Promise.all([sha256(bytes), project.keep(place)]);
-      return { path, bytes, hash, ...kept };
+      return { path: place.path, bytes, hash, ...kept };
     },
     async close() {
       outside.close();

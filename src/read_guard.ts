@@ -10,7 +10,7 @@
 import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
-import { countLines, linesAt, spanLines } from "./lines.ts";
+import { countUpTo, linesAt, spanLines } from "./lines.ts";
 import { createMaps, failureReason, type LoadedFile, type Maps } from "./maps.ts";
 import { guardsName, type NameRules } from "./probe.ts";
 import { createProject, type Project } from "./project.ts";
@@ -36,7 +36,7 @@ export interface ReadGuardOptions {
   /** Makes the map where `maps` fails, so that the read is shortened all the same. Default: it runs as asked. */
   readonly fallback?: Pick<Maps, "get"> | undefined;
   /** Finds and reads files. Default: this machine's disk, from the working directory. */
-  readonly project?: Pick<Project, "locate" | "reaches" | "load"> | undefined;
+  readonly project?: Pick<Project, "locate" | "reaches" | "read" | "identify"> | undefined;
   /** Where bytes come from, for tools that read somewhere else. Unused where `project` is given. */
   readonly source?: FileSource | undefined;
   /** Lines a read may return before it is shortened to as many. Default 200. */
@@ -73,23 +73,21 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
   const project = options.project ?? createProject({ cache: false, source: options.source });
   const maps = options.maps ?? createMaps({ summarizer: options.summarizer ?? scanner(), onEvent: emit });
 
-  /** The file, if this read would return too much of it. */
-  const probe = async (call: ReadCall): Promise<{ file: LoadedFile; asked: number } | undefined> => {
+  /** The file, if this read would return too many lines of it. */
+  const probe = async (call: ReadCall): Promise<LoadedFile | undefined> => {
     if (!guardsName(call.path, names)) return undefined;
-    const place = project.locate(call.path, call.cwd);
-    const { size } = place;
-    if (size !== undefined && size <= maxLines) return undefined; // at most as many lines as bytes
-    if (size !== undefined && size > SMALL && !project.reaches(place, call.start + maxLines)) return undefined;
-    const file = await project.load(place, call.signal);
-    const asked = spanLines(countLines(file.bytes), call.start, call.count);
-    return asked > maxLines ? { file, asked } : undefined;
+    const place = project.locate(call.path, call.cwd), { size } = place;
+    const wanted = call.start + maxLines; // a line that must be there for the read to be too long
+    if (size !== undefined && size < wanted) return undefined; // fewer bytes than lines
+    if (size !== undefined && size > SMALL && !project.reaches(place, wanted)) return undefined;
+    const bytes = await project.read(place, call.signal);
+    return countUpTo(bytes, wanted) >= wanted ? await project.identify(place, bytes) : undefined;
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
   const cap = async (
     call: ReadCall,
     file: LoadedFile,
-    asked: number,
     map: FileMap,
     next: Next,
   ): Promise<ReadOutcome> => {
@@ -107,7 +105,8 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
       }
       const end = start + shown - 1, { lines, maker } = map;
       const text = renderMap(map, { start, end, describe });
-      const left = estimateTokens(linesAt(file.bytes, end + 1, asked - shown).join("\n"));
+      const asked = spanLines(lines, start, call.count);
+      const left = estimateTokens(map.size * (asked - shown) / lines);
       emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text) });
       return annotated(outcome, { kind: "map", text, path, start, end, lines, maker });
     } catch (error) {
@@ -126,10 +125,9 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
     const { start, count, programmatic, fresh, path, signal } = call;
     if ((count !== undefined && count <= maxLines) || start < 1 || programmatic || fresh) return await next(call);
 
-    const large = await probe(call).catch(() => undefined);
-    if (!large) return await next(call);
+    const file = await probe(call).catch(() => undefined);
+    if (!file) return await next(call);
 
-    const { file, asked } = large;
     let map: FileMap;
     try {
       ({ map } = await maps.get(file, { signal }));
@@ -137,11 +135,12 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
       if (signal?.aborted) return await next(call);
       const parsed = await fallback?.get(file, { signal }).catch(() => undefined);
       if (parsed?.map.regions.length) {
-        return annotated(await cap(call, file, asked, parsed.map, next), failed(path, error, true));
+        const outcome = await cap(call, file, parsed.map, next);
+        return annotated(outcome, failed(path, error, !outcome.again));
       }
       return annotated(await next(call), failed(path, error));
     }
-    if (map.regions.length) return await cap(call, file, asked, map, next);
+    if (map.regions.length) return await cap(call, file, map, next);
     const { prose, maker } = map;
     return annotated(
       await next(call),
@@ -161,6 +160,9 @@ function annotated(outcome: ReadOutcome, annotation: Annotation): ReadOutcome {
 /** Long lines may be cut by the host: so many characters alike are enough. */
 const ALIKE = 500;
 
+/** A host's own last words: in brackets or after dots, and about being cut. */
+const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|showing|continue|cut|bytes|end)\b/i;
+
 /**
  * How many of the expected lines the text holds from its start; 0 where one of them differs.
  *
@@ -176,8 +178,7 @@ export function verifiedLines(text: string, expected: readonly string[]): number
   let same = 0;
   while (same < expected.length && same < lines.length && alike(lines[same]!, expected[same]!)) same++;
   if (same === expected.length || same === lines.length) return same;
-  if (lines.length >= expected.length) return 0;
   const rest = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(rest[0]!) ? 1 : 0;
   const footer = rest.slice(cutLine).filter((line) => line.trim() !== "");
-  return footer.length <= 2 && footer.every((line) => /^\s*[[(<].*[\])>.]\s*$|^\s*\.\.\./.test(line)) ? same : 0;
+  return footer.length <= 2 && footer.every((line) => FOOTER.test(line)) && (footer.length || cutLine) ? same : 0;
 }

@@ -15,7 +15,7 @@ import { readGuard } from "./read_guard.ts";
 import { type SummarizeFileTool, summarizeFileTool } from "./summarize_file.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { FileMap, Middleware, Model, OutlineParser, Region, Summarizer } from "./types.ts";
-import { type ToolFunction, wrap, type WrapOptions, wrapTools, type WrapToolsOptions } from "./wrap.ts";
+import { type ToolFunction, wrap, type WrapOptions, type Wrapped, wrapTools, type WrapToolsOptions } from "./wrap.ts";
 
 /** Something a person should know: a map that could not be made, a cache that could not be used. */
 export interface Notice {
@@ -71,7 +71,7 @@ export type Lookup =
 /** One project's read guard, maps and cache. */
 export interface Waymark extends AsyncDisposable {
   /** Wraps a read tool: the same function, annotated. */
-  wrap<Tool extends ToolFunction>(tool: Tool, options?: WrapOptions): Tool;
+  wrap<Tool extends ToolFunction>(tool: Tool, options?: WrapOptions): Wrapped<Tool>;
   /** Wraps the read tools of a registry; every other tool is the very same object. */
   wrapTools<Registry extends object>(registry: Registry, options?: WrapToolsOptions): Registry;
   /** The onion itself, for adapters. */
@@ -134,7 +134,8 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     wrap: (tool, wrapOptions) => wrap(tool, middleware, wrapOptions),
     wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, wrapOptions),
     async summarize(path, { refresh = false, cwd, signal } = {}) {
-      const file = await project.load(project.locate(path, cwd), signal);
+      const place = project.locate(path, cwd);
+      const file = await project.identify(place, await project.read(place, signal));
       return (await maps.get(file, { refresh, signal, insist: true })).map;
     },
     async lookup(path, line, { cwd, signal } = {}) {
@@ -142,9 +143,9 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
       const { key, cache } = await project.keep(place);
       const sizes = cache.sizes(key);
       if (sizes.length && place.size !== undefined && !sizes.includes(place.size)) return { status: "stale" };
-      const file = await project.load(place, signal);
-      if (!cache.get(key, file.hash)) return { status: sizes.length ? "stale" : "absent" };
-      const region = cache.at(key, file.hash, line);
+      const { hash } = await project.identify(place, await project.read(place, signal));
+      if (!cache.get(key, hash)) return { status: sizes.length ? "stale" : "absent" };
+      const region = cache.at(key, hash, line);
       return region ? { status: "found", region } : { status: "between" };
     },
     summarizeFileTool: () => summarizeFileTool(waymark, { maxLines }),

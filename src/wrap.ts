@@ -17,6 +17,11 @@ import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } fr
 // deno-lint-ignore no-explicit-any -- a host's argument and result types are its own
 export type ToolFunction = (this: any, args: any, ...rest: any[]) => any;
 
+/** A wrapped tool: the same, but for a plain result, which comes as a promise. */
+export type Wrapped<Tool extends ToolFunction> = 0 extends 1 & ReturnType<Tool> ? Tool // a result of type any
+  : ReturnType<Tool> extends Promise<unknown> | AsyncGenerator | Generator ? Tool
+  : Pick<Tool, keyof Tool> & ((...args: Parameters<Tool>) => Promise<Awaited<ReturnType<Tool>>>);
+
 /** How a tool is wrapped. */
 export interface WrapOptions {
   /** How its arguments say a read. Default `{path, offset?, limit?}`, 1-based. */
@@ -58,7 +63,11 @@ export interface WrapToolsOptions extends WrapOptions {
  * assertEquals(await short({ path: "a.ts" }), "a.ts: 200 lines");
  * ```
  */
-export function wrap<Tool extends ToolFunction>(tool: Tool, middleware: Middleware, options: WrapOptions = {}): Tool {
+export function wrap<Tool extends ToolFunction>(
+  tool: Tool,
+  middleware: Middleware,
+  options: WrapOptions = {},
+): Wrapped<Tool> {
   return wrapCalled(tool, middleware, { ...options, owner: (self) => self });
 }
 
@@ -67,7 +76,11 @@ interface CalledOptions extends WrapOptions {
   readonly owner: (self: unknown) => unknown;
 }
 
-function wrapCalled<Tool extends ToolFunction>(tool: Tool, middleware: Middleware, options: CalledOptions): Tool {
+function wrapCalled<Tool extends ToolFunction>(
+  tool: Tool,
+  middleware: Middleware,
+  options: CalledOptions,
+): Wrapped<Tool> {
   const { dialect = dialects.plain, codec = autoCodec, name = tool.name, facts = usualFacts } = options;
   const onion = compose(middleware);
   const report = quiet(options.onError);
@@ -138,7 +151,7 @@ function wrapCalled<Tool extends ToolFunction>(tool: Tool, middleware: Middlewar
   const settle = ({ result, annotations }: ReadOutcome): unknown =>
     annotations.length && isStream(result) ? annotateLast(result, annotations) : annotate(result, annotations);
 
-  return new Proxy(tool, {
+  const wrapped: ToolFunction = new Proxy(tool, {
     apply(target, self, [args, ...rest]: [unknown, ...unknown[]]) {
       const invoke = (innerArgs: unknown): unknown => Reflect.apply(target, options.owner(self), [innerArgs, ...rest]);
       const span = kindOf(target) === "generator" ? undefined : attempt(() => dialect.parse(args));
@@ -157,6 +170,7 @@ function wrapCalled<Tool extends ToolFunction>(tool: Tool, middleware: Middlewar
       });
     },
   });
+  return wrapped as Wrapped<Tool>;
 }
 
 /**

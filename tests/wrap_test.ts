@@ -209,7 +209,7 @@ describe("wrap()", () => {
       apply: (args: Args) => args,
       describe: () => "",
     };
-    assertEquals(wrap((_: Args) => "sync", cap, { dialect })({ path: "a.ts" }), "sync");
+    assertEquals(wrap((_: Args) => "sync", cap, { dialect })({ path: "a.ts" }) as unknown, "sync");
     const cannotApply = {
       tools: [],
       parse: () => ({ path: "a.ts", start: 1 }),

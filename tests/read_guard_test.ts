@@ -1,0 +1,469 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { describe, it } from "node:test";
+import { WaymarkError } from "../src/errors.ts";
+import type { WaymarkEvent } from "../src/events.ts";
+import { stripAnnotations } from "../src/file_map.ts";
+import { fieldsCodec } from "../src/codecs.ts";
+import type { FileSource, Region, Summarizer, Summary } from "../src/types.ts";
+import { readGuard, type ReadGuardOptions, verifiedLines } from "../src/read_guard.ts";
+import { wrap, type WrapOptions } from "../src/wrap.ts";
+import { code, inFolder, plainTool, put } from "./support.ts";
+
+const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
+const region = (start: number, end: number, name: string): Region => ({
+  start,
+  end,
+  kind: "function",
+  name,
+  note: "does it",
+});
+const summary: Summary = { prose: "Adds numbers.", regions: [region(1, 1, "f1"), region(250, 260, "f250")], usage };
+
+function model(summarize: Summarizer["summarize"] = () => Promise.resolve(summary)): Summarizer & { runs: number } {
+  const made: Summarizer & { runs: number } = {
+    maker: "model:test",
+    version: 1,
+    runs: 0,
+    summarize: (file, context) => (made.runs++, summarize(file, context)),
+  };
+  return made;
+}
+
+/** A guarded plain tool over the files of a folder. */
+function guarded(folder: string, options: ReadGuardOptions = {}, wrapOptions: WrapOptions = {}) {
+  const summarizer = model(), events: WaymarkEvent[] = [];
+  const tool = plainTool(folder);
+  const guard = readGuard({ summarizer, onEvent: (event) => events.push(event), ...options });
+  const read = wrap(tool.read, guard, { facts: () => ({ cwd: folder }), ...wrapOptions }) as (
+    args: unknown,
+  ) => Promise<string>;
+  return { read, calls: tool.calls, summarizer, events };
+}
+
+describe("readGuard(): the test is span", () => {
+  it("shortens 201 lines and passes 200, with and without a final newline", () =>
+    inFolder(async (folder) => {
+      for (
+        const [lines, end, capped] of [[200, "", false], [200, "\n", false], [201, "", true], [201, "\n", true], [
+          199,
+          "\n\n\n",
+          true,
+        ], [199, "\n\n", false]] as const
+      ) {
+        put(folder, "a.ts", code(lines) + end);
+        const { read, calls } = guarded(folder);
+        const text = await read({ path: "a.ts" });
+        assertEquals(text.includes("[waymark map"), capped, `${lines} lines and ${JSON.stringify(end)}`);
+        assertEquals(calls, [capped ? { path: "a.ts", limit: 200 } : { path: "a.ts" }]);
+        if (!capped) assertEquals(text, code(lines) + end);
+      }
+    }));
+
+  it("measures from the offset: what is left may be few enough", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(500) + "\n");
+      for (
+        const [offset, capped] of [[300, true], [301, false], [302, false], [500, false], [501, false], [
+          5000,
+          false,
+        ]] as const
+      ) {
+        const { read, calls } = guarded(folder);
+        const text = await read({ path: "a.ts", offset });
+        assertEquals([text.includes("[waymark map"), calls.length], [capped, 1], `offset ${offset}`);
+        assertEquals(calls[0], capped ? { path: "a.ts", offset, limit: 200 } : { path: "a.ts", offset });
+      }
+    }));
+
+  it("measures by the limit: 200 or fewer pass, more are shortened where there are more", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      for (const [limit, capped] of [[1, false], [200, false], [201, true], [100000, true]] as const) {
+        const { read, calls } = guarded(folder);
+        await read({ path: "a.ts", limit });
+        assertEquals(calls, [{ path: "a.ts", limit: capped ? 200 : limit }]);
+      }
+      const { read, calls } = guarded(folder);
+      await read({ path: "a.ts", offset: 150, limit: 1000 });
+      assertEquals(calls, [{ path: "a.ts", offset: 150, limit: 1000 }]);
+    }));
+
+  it("takes another limit, and every number follows it", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(51));
+      const { read, calls } = guarded(folder, { maxLines: 50 });
+      assertStringIncludes(await read({ path: "a.ts" }), "PARTIAL, lines 1-50 of 51");
+      assertEquals(calls[0]?.limit, 50);
+    }));
+
+  it("passes a call for 200 lines or fewer on at once: no disk, no hash, the same argument object", async () => {
+    const fail = (): never => assert(false, "a short read touches nothing") as never;
+    const project = { locate: fail, reaches: fail, read: fail, identify: fail };
+    const args = { path: "a.ts", limit: 200 };
+    const read = wrap((given: unknown) => given, readGuard({ project, maps: { get: fail } }));
+    assertStrictEquals(await read(args), args);
+  });
+});
+
+describe("readGuard(): what comes back", () => {
+  it("is the tool's own 200 lines and the file's whole map after them", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const { read } = guarded(folder);
+      const text = await read({ path: "a.ts" });
+      assertEquals(stripAnnotations(text).trimEnd(), code(200));
+      assertMatch(text, /\n\n\[waymark map: PARTIAL, lines 1-200 of 300 are shown/);
+      assertStringIncludes(text, "Adds numbers.");
+      assertStringIncludes(text, "250-260  function  f250  does it");
+      assertStringIncludes(text, "offset: 201, limit: 100");
+      assert(text.endsWith("[end of waymark map]"));
+    }));
+
+  it("is a field where the result is an object, with the facts for programs", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const tool = plainTool(folder);
+      const read = wrap(
+        (args: { path: string }) => ({ content: tool.read(args), path: args.path }),
+        readGuard({ summarizer: model() }),
+        { facts: () => ({ cwd: folder }) },
+      );
+      const result = await read({ path: "a.ts" }) as unknown as {
+        content: string;
+        annotation: Record<string, unknown>;
+      };
+      assertEquals(result.content.trimEnd(), code(200));
+      const { kind, path, start, end, lines, maker } = result.annotation;
+      assertEquals([kind, path, start, end, lines, maker], ["map", "a.ts", 1, 200, 300, "model:test"]);
+    }));
+
+  it("is {content, annotation} with the codec made for it", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const { read } = guarded(folder, {}, { codec: fieldsCodec });
+      const { content, annotation } = await read({ path: "a.ts" }) as unknown as {
+        content: string;
+        annotation: { kind: string };
+      };
+      assertEquals([content.trimEnd(), annotation.kind], [code(200), "map"]);
+    }));
+
+  it("is the map whole, however many regions it has", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(900));
+      const regions = Array.from({ length: 400 }, (_, index) => region(2 * index + 1, 2 * index + 2, `part${index}`));
+      const { read } = guarded(folder, { summarizer: model(() => Promise.resolve({ ...summary, regions })) });
+      const text = await read({ path: "a.ts" });
+      for (const { start, end, name } of regions) {
+        assertStringIncludes(text, `\n${start}-${end}  function  ${name}  does it`);
+      }
+    }));
+
+  it("says how to go on in file numbering, from the range that was asked for", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(1000));
+      const { read, calls } = guarded(folder);
+      const text = await read({ path: "a.ts", offset: 300, limit: 401 });
+      assertEquals(calls, [{ path: "a.ts", offset: 300, limit: 200 }]);
+      assert(text.startsWith("export function f300("));
+      assertStringIncludes(text, "PARTIAL, lines 300-499 of 1000");
+      assertStringIncludes(text, "offset: 500, limit: 200");
+    }));
+
+  it("keeps the lines' own endings byte for byte", () =>
+    inFolder(async (folder) => {
+      const lines = Array.from({ length: 300 }, (_, index) => `line ${index + 1}${index === 149 ? "\r" : ""}`).join(
+        "\n",
+      );
+      put(folder, "a.ts", lines);
+      const { read } = guarded(folder);
+      assertEquals(
+        (await read({ path: "a.ts" })).slice(0, lines.indexOf("line 201")),
+        lines.slice(0, lines.indexOf("line 201")),
+      );
+    }));
+});
+
+describe("readGuard(): where no map can be made", () => {
+  it("reads exactly as asked and says why in the result", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const failing = model(() =>
+        Promise.reject(new WaymarkError("provider-error", "Cannot summarize a.ts: overloaded (529)"))
+      );
+      const { read, calls, events } = guarded(folder, { summarizer: failing });
+      const text = await read({ path: "a.ts" });
+      assertEquals(stripAnnotations(text), code(300));
+      assertMatch(text, /\[waymark notice: no map, the read was not shortened\]/);
+      assertStringIncludes(text, "overloaded (529)");
+      assertEquals(calls, [{ path: "a.ts" }]);
+      assertEquals(events.filter((event) => event.type === "failure").map((event) => event.reason), ["provider-error"]);
+    }));
+
+  it("gives the prose and the words that there is no map where only prose could be made", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const { read, calls } = guarded(folder, {
+        summarizer: model(() => Promise.resolve({ ...summary, regions: [] })),
+      });
+      const text = await read({ path: "a.ts" });
+      assertEquals([stripAnnotations(text), calls], [code(300), [{ path: "a.ts" }]]);
+      assertStringIncludes(text, "Adds numbers.");
+      assertStringIncludes(text, "no map");
+    }));
+
+  it("does not take a parser's map for a failed model's, unless asked to, and then gives both", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const failing = (): Summarizer =>
+        model(() => Promise.reject(new WaymarkError("refused", "Cannot summarize a.ts: refused")));
+      assertEquals(
+        stripAnnotations(await guarded(folder, { summarizer: failing() }).read({ path: "a.ts" })),
+        code(300),
+      );
+      const map = { ...summary, hash: "", size: 1, lines: 300, maker: "outline", promptVersion: 1, createdAt: 0 };
+      const { read } = guarded(folder, {
+        summarizer: failing(),
+        fallback: { get: () => Promise.resolve({ map, hit: false }) },
+      });
+      const text = await read({ path: "a.ts" });
+      assertEquals(stripAnnotations(text).trimEnd(), code(200));
+      assertMatch(text, /\[waymark map: PARTIAL[^]*\[waymark notice: [^]*refused/);
+      const broken = guarded(folder, {
+        summarizer: failing(),
+        fallback: { get: () => Promise.reject(new Error("no parser")) },
+      });
+      assertEquals(stripAnnotations(await broken.read({ path: "a.ts" })), code(300));
+    }));
+
+  it("leaves an aborted read to the tool, without a notice", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const controller = new AbortController();
+      const hanging = model((_, { signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+      );
+      const { read } = guarded(folder, { summarizer: hanging }, {
+        facts: () => ({ cwd: folder, signal: controller.signal }),
+      });
+      const reading = read({ path: "a.ts" });
+      setTimeout(() => controller.abort(), 5);
+      assertEquals(await reading, code(300));
+    }));
+
+  it("survives an event hook of the host's that throws", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const { read } = guarded(folder, {
+        onEvent: () => {
+          throw new Error("hook");
+        },
+      });
+      assertEquals(stripAnnotations(await read({ path: "a.ts" })).trimEnd().slice(0, 40), code(300).slice(0, 40));
+    }));
+});
+
+describe("readGuard(): what it leaves alone", () => {
+  it("leaves prose, data, generated and lock files, extensionless names and dotfiles alone, and guards the rest", () =>
+    inFolder(async (folder) => {
+      const alone = [
+        "a.md",
+        "a.txt",
+        "a.csv",
+        "a.log",
+        "a.jsonl",
+        "a.ipynb",
+        "a.svg",
+        "a.map",
+        "package-lock.json",
+        "yarn.lock",
+        "a.min.js",
+        "Makefile",
+        "LICENSE",
+        ".gitignore",
+        ".env",
+        ".env.local",
+        "id_rsa",
+        "server.pem",
+      ];
+      const taken = ["a.ts", "a.json", "a.yaml", "a.css", "a.sql", "a.html", ".eslintrc.json", "a.unknown", "A.PY"];
+      for (const [names, capped] of [[alone, false], [taken, true]] as const) {
+        for (const name of names) {
+          put(folder, name, code(300));
+          const { read, summarizer } = guarded(folder);
+          const text = await read({ path: name });
+          assertEquals([text.includes("[waymark"), summarizer.runs], [capped, capped ? 1 : 0], name);
+        }
+      }
+    }));
+
+  it("follows include and exclude globs", () =>
+    inFolder(async (folder) => {
+      const names = { include: ["docs/**/*.md"], exclude: ["**/generated/**"] };
+      for (
+        const [name, capped] of [["docs/x/a.md", true], ["a.md", false], ["src/generated/a.ts", false], [
+          "src/a.ts",
+          true,
+        ]] as const
+      ) {
+        put(folder, name, code(300));
+        assertEquals((await guarded(folder, { names }).read({ path: name })).includes("[waymark map"), capped, name);
+      }
+    }));
+
+  it("leaves binaries, also under a name of text, and UTF-16 alone", () =>
+    inFolder(async (folder) => {
+      const utf16 = new Uint8Array(
+        new Uint16Array([...`\ufeff${code(300)}`].map((character) => character.charCodeAt(0))).buffer,
+      );
+      for (const bytes of [new Uint8Array(5000).fill(10).fill(0, 2000, 2001), utf16]) {
+        put(folder, "a.ts", bytes);
+        const { read, summarizer, calls } = guarded(folder);
+        assert(!(await read({ path: "a.ts" })).includes("[waymark"));
+        assertEquals([summarizer.runs, calls], [0, [{ path: "a.ts" }]]);
+      }
+    }));
+
+  it("leaves scripts' reads and insistent reads alone", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      for (const facts of [{ programmatic: true }, { fresh: true }]) {
+        const { read, summarizer } = guarded(folder, {}, { facts: () => ({ cwd: folder, ...facts }) });
+        assertEquals([await read({ path: "a.ts" }), summarizer.runs], [code(300), 0]);
+      }
+    }));
+
+  it("leaves files over the size limit alone, unopened", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(2000));
+      const { createProject } = await import("../src/project.ts");
+      const { read, summarizer } = guarded(folder, { project: createProject({ cache: false, maxFileBytes: 1000 }) });
+      assertEquals([(await read({ path: "a.ts" })).length, summarizer.runs], [code(2000).length, 0]);
+    }));
+
+  it("leaves missing files and folders to the tool's own error", () =>
+    inFolder(async (folder) => {
+      put(folder, "lib.ts/inner.ts", code(300));
+      const { read } = guarded(folder);
+      await assertRejects(() => read({ path: "missing.ts" }), Error, "ENOENT");
+      await assertRejects(() => read({ path: "lib.ts" }), Error, "EISDIR");
+    }));
+
+  it("leaves arguments it cannot read alone", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      for (
+        const extra of [{ limit: 0 }, { limit: -1 }, { offset: 1.5 }, { offset: -3 }, { offset: "1e3" }, { limit: NaN }]
+      ) {
+        const { read, calls, summarizer } = guarded(folder);
+        await Promise.resolve(read({ path: "a.ts", ...extra })).catch(() => {});
+        assertEquals([calls, summarizer.runs], [[{ path: "a.ts", ...extra }], 0] as never);
+      }
+    }));
+
+  it("counts a large file in chunks before it reads it whole", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", "x".repeat(1 << 20) + "\n" + code(150));
+      put(folder, "b.ts", "x".repeat(1 << 20) + "\n" + code(250));
+      const { read, summarizer } = guarded(folder);
+      assert(!(await read({ path: "a.ts" })).includes("[waymark"));
+      assertEquals(summarizer.runs, 0);
+      assertStringIncludes(await read({ path: "b.ts" }), "[waymark map");
+    }));
+});
+
+describe("readGuard(): the map is that of what was returned, or withheld", () => {
+  const source = (text: string): FileSource => ({ read: () => new TextEncoder().encode(text) });
+
+  it("withholds the map and reads as asked where the tool's lines are not the hashed ones", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300).replace("f100", "edited"));
+      const { read, calls, events } = guarded(folder, { source: source(code(300)) });
+      const text = await read({ path: "a.ts" });
+      assertEquals(stripAnnotations(text), code(300).replace("f100", "edited"));
+      assert(!text.includes("[waymark map"));
+      assertEquals(calls, [{ path: "a.ts", limit: 200 }, { path: "a.ts" }]);
+      assertEquals(events.filter((event) => event.type === "failure").map((event) => event.reason), ["changed"]);
+    }));
+
+  it("maps what a source elsewhere gives, with no file on this disk", async () => {
+    const remote = code(300);
+    const read = wrap(
+      ({ limit = Infinity }: { path: string; limit?: number }) => remote.split("\n").slice(0, limit).join("\n"),
+      readGuard({ source: source(remote), summarizer: model() }),
+    );
+    assertStringIncludes(await read({ path: "/container/only.ts" }), "PARTIAL, lines 1-200 of 300");
+  });
+
+  it("reads as asked where the shortened call fails, and gives that call's own error where it fails too", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const calls: unknown[] = [];
+      const picky = (args: { path: string; limit?: number }) => {
+        calls.push(args);
+        if (args.limit) throw new TypeError("limit is not supported");
+        return code(300);
+      };
+      const read = wrap(picky, readGuard({ summarizer: model() }), { facts: () => ({ cwd: folder }) });
+      assertEquals([await read({ path: "a.ts" }), calls.length], [code(300), 2]);
+      const broken = wrap(
+        (_: { path: string }) => {
+          throw new RangeError("always");
+        },
+        readGuard({ summarizer: model() }),
+        { facts: () => ({ cwd: folder }) },
+      );
+      await assertRejects(() => Promise.resolve(broken({ path: "a.ts" })), RangeError, "always");
+    }));
+
+  it("tells only of the lines a host really returned where the host cut its own result", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(3000));
+      const short = (_: { path: string }) => `${code(120)}\n\n[2880 more lines in file. Use offset=121 to continue.]`;
+      const read = wrap(short, readGuard({ summarizer: model() }), { facts: () => ({ cwd: folder }) });
+      const text = await read({ path: "a.ts" });
+      assertStringIncludes(text, "PARTIAL, lines 1-120 of 3000");
+      assertStringIncludes(text, "offset: 121");
+    }));
+});
+
+describe("verifiedLines()", () => {
+  const expected = ["one", "two", "three", "four"];
+  it("counts the expected lines a text holds from its start", () => {
+    for (
+      const [text, count] of [
+        ["one\ntwo\nthree\nfour", 4],
+        ["one\ntwo\nthree\nfour\n", 4],
+        ["one\r\ntwo\r\nthree\r\nfour\r\n", 4],
+        ["\ufeffone\ntwo\nthree\nfour", 4],
+        ["one\ntwo\nthree\nfour\n[more lines]\n", 4],
+        ["one\ntwo", 2],
+        ["one\ntwo\nthr", 2],
+        ["one\ntwo\n\n[2 more lines]", 2],
+        ["one\ntwo\n(truncated)", 2],
+        ["one\ntwo\nthr\n... [cut]", 2],
+        ["", 0],
+        ["uno\ntwo\nthree\nfour", 0],
+        ["one\ntwo\nthree\nfive", 0],
+        ["one\ntwo\nother", 0],
+        ["one\ntwo\n[1, 2, 3]", 0],
+        ["one\nother\nthree", 0],
+        ["two\nthree", 0],
+        ["one\ntwo\na\nb\nc\nd", 0],
+      ] as const
+    ) assertEquals(verifiedLines(text, expected), count, JSON.stringify(text));
+  });
+
+  it("takes a long line that a host has cut for the same line", () => {
+    const long = "x".repeat(3000);
+    assertEquals(verifiedLines(`${long.slice(0, 2000)}... (line truncated)\ntwo`, [long, "two"]), 2);
+    assertEquals(verifiedLines(`${"y".repeat(2000)}\ntwo`, [long, "two"]), 0);
+  });
+});

@@ -1,0 +1,174 @@
+import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { describe, it } from "node:test";
+import { WaymarkError } from "../src/errors.ts";
+import { UNGUARDED } from "../src/probe.ts";
+import {
+  type FileSummaries,
+  readGuideline,
+  type SummarizeFileArguments,
+  summarizeFileTool,
+} from "../src/summarize_file.ts";
+import type { FileMap } from "../src/types.ts";
+import { createWaymark } from "../src/waymark.ts";
+import { code, inFolder, put } from "./support.ts";
+
+const map: FileMap = {
+  prose: "Adds numbers.",
+  regions: [{ start: 250, end: 260, kind: "function", name: "f250", note: "adds 250" }],
+  usage: { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms: 0 },
+  hash: "",
+  size: 1,
+  lines: 300,
+  maker: "outline",
+  promptVersion: 1,
+  createdAt: 0,
+};
+
+function files(overrides: Partial<FileSummaries> = {}): FileSummaries & { asked: unknown[] } {
+  const asked: unknown[] = [];
+  return {
+    asked,
+    summarize: (path, options) => (asked.push([path, options.refresh]), Promise.resolve(map)),
+    lookup: (path, line) => (asked.push([path, line]), Promise.resolve({ status: "found", region: map.regions[0]! })),
+    ...overrides,
+  };
+}
+
+describe("summarizeFileTool(): the words", () => {
+  const tool = summarizeFileTool(files());
+  const words = [tool.listing, tool.description, JSON.stringify(tool.parameters), readGuideline()].join("\n");
+
+  it("names the trigger that is known when deciding, never a count of lines", () => {
+    for (const text of [tool.listing, tool.description, readGuideline()]) {
+      assertStringIncludes(text.toLowerCase(), "a source file you have not seen");
+      assertFalse(/(longer|more|over|larger) than \d+[^.]*lines[^.]*(call|use)/i.test(text));
+    }
+  });
+
+  it("puts the cost first, before the trigger", () => {
+    assertStringIncludes(tool.description, "A 1,400-line file is seven reads, or this map and one read.");
+    assert(tool.description.indexOf("seven reads") < tool.description.indexOf("have not seen"));
+  });
+
+  it("quotes numbers that follow the configured limit", () => {
+    const { description } = summarizeFileTool(files(), { maxLines: 500 });
+    assertStringIncludes(description, "A 3,500-line file is seven reads");
+    assertFalse(description.includes("1,400"));
+    assertStringIncludes(readGuideline({ maxLines: 500 }), "more than 500 lines returns 500 lines");
+  });
+
+  it("names no kind of file that the guard refuses", () => {
+    const names = [...UNGUARDED.prose, ...UNGUARDED.data].map((name) => name.replace(/^\./, ""));
+    for (const name of names) assertFalse(new RegExp(`\\.${name}\\b|\\b${name} files?\\b`, "i").test(words), name);
+    for (const word of ["markdown", "readme", "notes", "csv", "log file"]) {
+      assertFalse(words.toLowerCase().includes(word), word);
+    }
+  });
+
+  it("has a schema that hosts can take as it is", () => {
+    assertEquals(JSON.parse(JSON.stringify(tool.parameters)), tool.parameters as unknown);
+    assertEquals(
+      [tool.name, tool.parameters["type"], tool.parameters["required"]],
+      ["summarize_file", "object", ["path"]] as unknown[],
+    );
+  });
+});
+
+describe("summarizeFileTool(): the actions", () => {
+  it("summarizes by default, and refreshes when told to", async () => {
+    const given = files(), tool = summarizeFileTool(given);
+    const text = await tool.execute({ path: "a.ts" });
+    assertStringIncludes(text, "250-260  function  f250  adds 250");
+    assertStringIncludes(text, "300 lines, none are shown here");
+    await tool.execute({ path: "a.ts", action: "refresh" });
+    assertEquals(given.asked, [["a.ts", false], ["a.ts", true]]);
+  });
+
+  it("looks one line up, from the cache alone, and says what to do where there is nothing", async () => {
+    const tool = summarizeFileTool(files());
+    assertEquals(
+      await tool.execute({ path: "a.ts", action: "lookup", line: 255 }),
+      "line 255 is in 250-260  function  f250  adds 250",
+    );
+    for (
+      const [status, words] of [["between", /in no region/], ["stale", /has changed.*"summarize"/], [
+        "absent",
+        /no map.*"summarize"/,
+      ]] as const
+    ) {
+      const other = summarizeFileTool(files({ lookup: () => Promise.resolve({ status }) }));
+      assertMatch(await other.execute({ path: "a.ts", action: "lookup", line: 2 }), words);
+    }
+  });
+
+  it("refuses arguments it cannot use, saying what it takes", async () => {
+    const tool = summarizeFileTool(files());
+    for (
+      const [args, words] of [
+        [{}, '"path" is missing'],
+        [{ path: "" }, '"path" is missing'],
+        [{ path: 7 }, '"path" is missing'],
+        [{ path: "a.ts", action: "delete" }, '"summarize", "lookup" or "refresh"'],
+        [{ path: "a.ts", action: "lookup" }, '"line" is a whole number'],
+        [{ path: "a.ts", action: "lookup", line: 0 }, '"line" is a whole number'],
+        [{ path: "a.ts", action: "lookup", line: 1.5 }, '"line" is a whole number'],
+      ] as const
+    ) {
+      const error = await assertRejects(() => tool.execute(args as unknown as SummarizeFileArguments), WaymarkError);
+      assertEquals(error.code, "invalid-option");
+      assertStringIncludes(error.message, words);
+    }
+  });
+
+  it("says on failure what to do instead, in numbers that follow the limit", async () => {
+    const failing = files({
+      summarize: () => Promise.reject(new WaymarkError("timeout", "Cannot summarize a.ts: no answer within 60 s")),
+    });
+    const error = await assertRejects(
+      () => summarizeFileTool(failing, { maxLines: 100 }).execute({ path: "a.ts" }),
+      WaymarkError,
+    );
+    assertEquals([error.code, error.message], [
+      "timeout",
+      "Cannot summarize a.ts: no answer within 60 s; read it 100 lines at a time instead",
+    ]);
+    const broken = files({ summarize: () => Promise.reject(new TypeError("x is undefined")) });
+    assertStringIncludes(
+      (await assertRejects(() => summarizeFileTool(broken).execute({ path: "a.ts" }), WaymarkError)).message,
+      "Cannot map a.ts: x is undefined",
+    );
+  });
+
+  it("works without the guard, on any text file, and refuses secrets, binaries, folders and missing files by name", () =>
+    inFolder(async (folder) => {
+      const waymark = createWaymark({ root: folder, onNotice: () => {} });
+      const tool = waymark.summarizeFileTool(), info = { cwd: folder };
+      put(folder, "short.ts", "export function tiny() {}\n");
+      assertStringIncludes(await tool.execute({ path: "short.ts" }, info), "1-1  function  tiny");
+      put(folder, "guide.md", "# One\n\ntext\n\n# Two\n");
+      assertStringIncludes(await tool.execute({ path: "guide.md" }, info), "One");
+      put(folder, ".env", "KEY=DUMMY_0001\n");
+      put(folder, "a.bin.ts", new Uint8Array(300));
+      put(folder, "folder/a.ts", "");
+      for (
+        const [path, code, words] of [
+          [".env", "not-allowed", "holds secrets"],
+          ["a.bin.ts", "not-text", "not a text file"],
+          ["folder", "not-found", "not a regular file"],
+          ["missing.ts", "not-found", "missing.ts"],
+        ] as const
+      ) {
+        const error = await assertRejects(() => tool.execute({ path }, info), WaymarkError);
+        assertEquals(error.code, code);
+        assertStringIncludes(error.message, words);
+        assertStringIncludes(error.message, path);
+      }
+      put(folder, "long.ts", code(300));
+      assertMatch(await tool.execute({ path: "long.ts", action: "lookup", line: 250 }, info), /no map of it yet/);
+      await tool.execute({ path: "long.ts" }, info);
+      assertMatch(
+        await tool.execute({ path: "long.ts", action: "lookup", line: 250 }, info),
+        /line 250 is in 250-250  function  f250/,
+      );
+    }));
+});

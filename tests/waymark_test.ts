@@ -1,0 +1,398 @@
+import { assert, assertEquals, assertRejects, assertStrictEquals, assertStringIncludes } from "@std/assert";
+import {
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { WaymarkError } from "../src/errors.ts";
+import type { WaymarkEvent } from "../src/events.ts";
+import { stripAnnotations } from "../src/file_map.ts";
+import type { Region, Summarizer, Summary } from "../src/types.ts";
+import { createWaymark, type Notice, type Waymark, type WaymarkOptions } from "../src/waymark.ts";
+import { code, inFolder, plainTool, put } from "./support.ts";
+
+const usage = { calls: 1, input: 1000, output: 200, cacheRead: 30, cacheWrite: 4, ms: 1 };
+
+/** A summarizer whose map names the first function of the very text it was given. */
+function model(change: Partial<Summary> = {}): Summarizer & { runs: number } {
+  const made: Summarizer & { runs: number } = {
+    maker: "model:test",
+    version: 1,
+    runs: 0,
+    summarize(file, { spend }) {
+      made.runs++;
+      spend();
+      const regions: Region[] = file.text.split("\n").flatMap((line, index): Region[] => {
+        const name = /function (\w+)/.exec(line)?.[1];
+        return name ? [{ start: index + 1, end: index + 1, kind: "function", name, note: "" }] : [];
+      });
+      return Promise.resolve({
+        prose: `Has ${regions.length} functions.`,
+        regions: regions.slice(0, 400),
+        usage,
+        ...change,
+      });
+    },
+  };
+  return made;
+}
+
+/** One instance over one folder, closed when the action is done. */
+async function withWaymark<Value>(
+  folder: string,
+  options: WaymarkOptions,
+  action: (
+    parts: { waymark: Waymark; read: (args: unknown) => Promise<string>; events: WaymarkEvent[]; notices: Notice[] },
+  ) => Promise<Value>,
+): Promise<Value> {
+  const events: WaymarkEvent[] = [], notices: Notice[] = [];
+  const waymark = createWaymark({
+    root: folder,
+    onEvent: (event) => events.push(event),
+    onNotice: (notice) => notices.push(notice),
+    ...options,
+  });
+  try {
+    const read = waymark.wrap(plainTool(folder).read, { facts: () => ({ cwd: folder }) }) as unknown as (
+      args: unknown,
+    ) => Promise<string>;
+    return await action({ waymark, read, events, notices });
+  } finally {
+    await waymark.close();
+  }
+}
+
+describe("createWaymark(): a read of a long file", () => {
+  it("costs one run, then nothing, and the map follows an edit", () =>
+    inFolder(async (folder) => {
+      put(folder, "src/a.ts", code(300));
+      const summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ read, waymark }) => {
+        assertStringIncludes(await read({ path: "src/a.ts" }), "Has 300 functions.");
+        assertStringIncludes(await read({ path: "src/a.ts" }), "250-250  function  f250");
+        assertEquals([summarizer.runs, waymark.stats().modelCalls, waymark.stats().hits], [1, 1, 1]);
+        writeFileSync(join(folder, "src/a.ts"), `// new first line\n${code(300)}`);
+        assertStringIncludes(await read({ path: "src/a.ts" }), "251-251  function  f250");
+        assertEquals(summarizer.runs, 2);
+      });
+    }));
+
+  it("costs nothing in the next process: the map is kept in .summaries/ of the project", () =>
+    inFolder(async (folder) => {
+      put(folder, "src/a.ts", code(300));
+      await withWaymark(folder, { summarizer: model() }, ({ read }) => read({ path: "src/a.ts" }));
+      assert(existsSync(join(folder, ".summaries/summaries.db")));
+      assertEquals(readFileSync(join(folder, ".summaries/.gitignore"), "utf8").trim(), "*");
+      const again = model();
+      await withWaymark(folder, { summarizer: again }, async ({ read }) => {
+        assertStringIncludes(await read({ path: "src/a.ts" }), "[waymark map");
+        assertEquals(again.runs, 0);
+      });
+    }));
+
+  it("trusts the hash alone: the same size and time with other bytes is another file, a touch is not", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300)), summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ read }) => {
+        await read({ path: "a.ts" });
+        const { atime, mtime } = statSync(path);
+        writeFileSync(path, code(300).replace("f250", "g250"));
+        utimesSync(path, atime, mtime);
+        assertStringIncludes(await read({ path: "a.ts" }), "function  g250");
+        assertEquals(summarizer.runs, 2);
+        for (const time of [0, 4_000_000_000]) {
+          utimesSync(path, time, time);
+          await read({ path: "a.ts" });
+        }
+        assertEquals(summarizer.runs, 2);
+      });
+    }));
+
+  it("costs nothing after a rename, or when a branch is switched back and forth", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300)), summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ read }) => {
+        await read({ path: "a.ts" });
+        renameSync(path, join(folder, "b.ts"));
+        await read({ path: "b.ts" });
+        assertEquals(summarizer.runs, 1);
+        for (const text of [code(301), code(300), code(301), code(300)]) {
+          put(folder, "b.ts", text);
+          await read({ path: "b.ts" });
+        }
+        assertEquals(summarizer.runs, 2);
+      });
+    }));
+
+  it("shares one run between two hundred reads at once", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ read }) => {
+        const texts = await Promise.all(Array.from({ length: 200 }, () => read({ path: "a.ts" })));
+        assertEquals([summarizer.runs, new Set(texts).size], [1, 1]);
+      });
+    }));
+
+  it("needs no model, key or network: the built-in scanner makes the map and says so", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      await withWaymark(folder, {}, async ({ read, waymark }) => {
+        const text = await read({ path: "a.ts" });
+        assertStringIncludes(text, "250-250  function  f250");
+        assertStringIncludes(text, "it can miss declarations");
+        assertEquals(waymark.stats().modelCalls, 0);
+      });
+    }));
+});
+
+describe("createWaymark(): where maps are kept", () => {
+  it("keeps files outside the root in memory only, also those a link leads to", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const path = put(outside, "secret_name.ts", code(300)), summarizer = model({ prose: "Outside words." });
+        symlinkSync(path, join(folder, "link.ts"));
+        await withWaymark(folder, { summarizer }, async ({ read }) => {
+          for (const named of [path, "link.ts", path]) {
+            assertStringIncludes(await read({ path: named }), "[waymark map");
+          }
+          assertEquals(summarizer.runs, 1);
+        });
+        assertEquals(existsSync(join(outside, ".summaries")), false);
+        if (existsSync(join(folder, ".summaries"))) {
+          for (const name of ["summaries.db", "summaries.db-wal"]) {
+            const file = join(folder, ".summaries", name);
+            if (existsSync(file)) assert(!readFileSync(file, "latin1").includes("Outside words."));
+          }
+        }
+      })
+    ));
+
+  it("summarizes nothing outside the folders the host allows", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const path = put(outside, "a.ts", code(300)), summarizer = model();
+        await withWaymark(folder, { summarizer, roots: [folder] }, async ({ read, waymark }) => {
+          assertEquals(await read({ path }), code(300));
+          const error = await assertRejects(() => waymark.summarize(path), WaymarkError);
+          assertEquals([error.code, summarizer.runs], ["not-allowed", 0]);
+        });
+      })
+    ));
+
+  it("opens and creates nothing before the first long read", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(100));
+      await withWaymark(folder, {}, async ({ read, waymark }) => {
+        await read({ path: "a.ts" });
+        await read({ path: "a.ts", limit: 10 });
+        waymark.stats();
+        assertEquals(existsSync(join(folder, ".summaries")), false);
+      });
+    }));
+
+  it("keeps nothing anywhere with cache: false", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const summarizer = model();
+      await withWaymark(folder, { summarizer, cache: false }, async ({ read }) => {
+        await read({ path: "a.ts" });
+        await read({ path: "a.ts" });
+        assertEquals([summarizer.runs, existsSync(join(folder, ".summaries"))], [2, false]);
+      });
+    }));
+
+  it("reads on after close, in memory, and closes twice without harm", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      await withWaymark(folder, {}, async ({ read, waymark }) => {
+        await read({ path: "a.ts" });
+        await waymark.close();
+        assertStringIncludes(await read({ path: "a.ts" }), "[waymark map");
+        await waymark[Symbol.asyncDispose]();
+      });
+    }));
+
+  it("does not hold the project open: the folder can go and come back, a hundred times", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      for (let round = 0; round < 100; round++) {
+        await withWaymark(
+          folder,
+          { onNotice: () => assert(false, "nothing to notice") },
+          ({ read }) => read({ path: "a.ts" }),
+        );
+        rmSync(join(folder, ".summaries"), { recursive: true });
+      }
+    }));
+});
+
+describe("createWaymark(): failures", () => {
+  const broken = (): Summarizer => ({
+    maker: "model:broken",
+    version: 1,
+    summarize: () => Promise.reject(new WaymarkError("provider-error", "Cannot summarize: status 400")),
+  });
+
+  it("never break a read, are told to the model every time and to the person once", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      put(folder, "b.ts", code(301));
+      await withWaymark(folder, { summarizer: broken() }, async ({ read, notices, waymark }) => {
+        for (const [path, lines] of [["a.ts", 300], ["b.ts", 301], ["a.ts", 300]] as const) {
+          const text = await read({ path });
+          assertEquals(stripAnnotations(text), code(lines));
+          assertStringIncludes(text, "status 400");
+        }
+        assertEquals(notices.map((notice) => notice.reason), ["provider-error"]);
+        assertEquals(waymark.stats().failures, 3);
+      });
+    }));
+
+  it("give a parser's map as well where the fallback is asked for", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      await withWaymark(folder, { summarizer: broken(), fallback: "outline" }, async ({ read }) => {
+        const text = await read({ path: "a.ts" });
+        assertEquals(stripAnnotations(text).trimEnd(), code(200));
+        assertStringIncludes(text, "status 400");
+        assertStringIncludes(text, "250-250  function  f250");
+      });
+    }));
+
+  it("never reach the host's code: hooks that throw are on their own", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const hook = () => {
+        throw new Error("hook");
+      };
+      await withWaymark(folder, { summarizer: broken(), onEvent: hook, onNotice: hook }, async ({ read }) => {
+        assertEquals(stripAnnotations(await read({ path: "a.ts" })), code(300));
+      });
+    }));
+});
+
+describe("createWaymark(): summarize and lookup", () => {
+  it("summarizes any text file, and again on refresh", () =>
+    inFolder(async (folder) => {
+      put(folder, "short.ts", "function one() {}\n");
+      const summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ waymark }) => {
+        const map = await waymark.summarize("short.ts", { cwd: folder });
+        assertEquals([map.lines, map.regions.length, map.maker], [1, 1, "model:test"]);
+        await waymark.summarize("short.ts", { cwd: folder });
+        await waymark.summarize("short.ts", { cwd: folder, refresh: true });
+        assertEquals(summarizer.runs, 2);
+      });
+    }));
+
+  it("looks up a line from the kept map alone: found, between, stale, absent", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", `${code(3)}\n// nothing\n`), summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ waymark }) => {
+        assertEquals(await waymark.lookup(path, 2), { status: "absent" });
+        await waymark.summarize(path);
+        assertEquals(await waymark.lookup(path, 2), {
+          status: "found",
+          region: { start: 2, end: 2, kind: "function", name: "f2", note: "" },
+        });
+        assertEquals(await waymark.lookup(path, 4), { status: "between" });
+        writeFileSync(path, `${code(3)}\n// other!!\n`);
+        assertEquals(await waymark.lookup(path, 2), { status: "stale" });
+        writeFileSync(path, "short");
+        assertEquals(await waymark.lookup(path, 1), { status: "stale" });
+        assertEquals(summarizer.runs, 1);
+        await assertRejects(() => waymark.lookup("missing.ts", 1), WaymarkError);
+      });
+    }));
+
+  it("forgets a file, also one that is gone, and prunes the files that are gone", () =>
+    inFolder(async (folder) => {
+      const paths = ["a.ts", "b.ts", "c.ts"].map((name, index) => put(folder, name, code(300 + index))),
+        summarizer = model();
+      await withWaymark(folder, { summarizer }, async ({ waymark }) => {
+        for (const path of paths) await waymark.summarize(path);
+        assertEquals(await waymark.forget(paths[0]!), 1);
+        assertEquals(await waymark.lookup(paths[0]!, 1), { status: "absent" });
+        rmSync(paths[1]!);
+        assertEquals(await waymark.forget(paths[1]!), 1);
+        assertEquals(await waymark.prune(), 0);
+        rmSync(paths[2]!);
+        assertEquals([await waymark.prune(), summarizer.runs], [1, 3]);
+      });
+    }));
+});
+
+describe("createWaymark(): events and sums", () => {
+  it("tells of every miss, call, summary, cap and hit, and sums them, tokens spent and saved included", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(3000));
+      await withWaymark(folder, {
+        summarizer: model({ regions: [{ start: 1, end: 9, kind: "other", name: "all", note: "" }] }),
+      }, async ({ read, events, waymark }) => {
+        await read({ path: "a.ts" });
+        await read({ path: "a.ts" });
+        assertEquals(events.map((event) => event.type).filter((type) => type !== "cache"), [
+          "miss",
+          "call",
+          "summary",
+          "cap",
+          "hit",
+          "cap",
+        ]);
+        const sums = waymark.stats();
+        assertEquals([sums.misses, sums.hits, sums.modelCalls, sums.summaries, sums.caps, sums.failures], [
+          1,
+          1,
+          1,
+          1,
+          2,
+          0,
+        ]);
+        assertEquals(sums.tokensSpent, 1234);
+        const left = code(3000).length - code(200).length;
+        assert(sums.tokensSaved > 2 * left / 4 * 0.9 && sums.tokensSaved < 2 * left / 4 * 1.1);
+      });
+    }));
+
+  it("shows a net loss as one: a map longer than what it keeps out of the conversation", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(201));
+      await withWaymark(folder, { summarizer: model() }, async ({ read, waymark }) => {
+        await read({ path: "a.ts" });
+        assert(waymark.stats().tokensSaved < 0);
+      });
+    }));
+
+  it("gives sums that the caller may keep", () =>
+    inFolder(async (folder) => {
+      await withWaymark(folder, {}, ({ waymark }) => {
+        const sums = waymark.stats();
+        (sums as { hits: number }).hits = 99;
+        assertEquals(waymark.stats().hits, 0);
+        return Promise.resolve();
+      });
+    }));
+});
+
+describe("createWaymark(): registries", () => {
+  it("wraps the read tools of a registry and leaves the others the very same objects", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      await withWaymark(folder, {}, async ({ waymark }) => {
+        const shell = { execute: () => "done" };
+        const tools = waymark.wrapTools({ read_file: { execute: plainTool(folder).read }, shell }, {
+          facts: () => ({ cwd: folder }),
+        });
+        assertStringIncludes(await tools.read_file.execute({ path: "a.ts" }), "[waymark map");
+        assertStrictEquals(tools.shell, shell);
+      });
+    }));
+});
