@@ -57,6 +57,7 @@ export function connect(options: ConnectionOptions, emit: Emit): Connection {
     reason = slow.get(file);
   if (reason) throw new WaymarkError("cache", reason);
   if (known) {
+    if (!known.database) begin(known, emit);
     const why = options.trustForeignCache ? undefined : distrust(known);
     if (why) throw new WaymarkError("cache", `Cannot use ${file}: ${why}`);
     known.users++;
@@ -175,7 +176,7 @@ function begin(connection: Connection, emit: Emit): void {
       [label, reason] = refusal;
     } catch (error) {
       end(connection);
-      const fault = error instanceof WaymarkError ? "refused" : faultOf(error);
+      const fault = faultOf(error);
       if (fault === "busy") {
         check(false);
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);

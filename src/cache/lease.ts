@@ -1,5 +1,5 @@
 /**
- * One run for one content among all who share a store, by a lease that is renewed while the run lasts.
+ * One run for one content among all processes that share a database: a lease row, renewed while the run lasts.
  *
  * Promised: a waiter sees the result within a poll, takes over a lease that ran out, and heeds its signal at once; an owner
  * that lost its lease does not store. Timers live only while a run or a wait does.
@@ -7,55 +7,74 @@
  * @module
  */
 
-/** How long a lease lasts without a heartbeat, in milliseconds. A process that hangs for longer is taken for dead. */
-export const LEASE_TTL_MS = 3000;
+import type { FileMap, SqliteStatement } from "../types.ts";
+import { SQL } from "./schema.ts";
+
 /** Polls of a waiter: the first and the longest pause, in milliseconds. */
 const FIRST_POLL_MS = 20, LAST_POLL_MS = 200;
 
-/** What a store does for one content and one would-be owner. No method throws. */
-export interface Lease<Value> {
-  /** The result, if it is there. */
-  find(): Value | undefined;
-  /** Takes the lease: `taken`, `held` by somebody else, or `none` where there are no leases to be had. */
-  take(): "taken" | "held" | "none";
-  /** Makes it last. */
-  renew(): void;
-  /** Stores the result and gives the lease up, at once; stores nothing if it was lost. */
-  finish(value: Value): void;
-  /** Gives it up after a failure. */
-  drop(): void;
+/** What a lease needs of the store. `read` and `write` give `undefined` where the database could not do it. */
+export interface LeaseStore {
+  query(sql: string): SqliteStatement;
+  read<Result>(work: () => Result): Result | undefined;
+  write<Result>(work: () => Result): Result | undefined;
+  /** The result, if it is there; `bare` where it is asked for within a transaction. */
+  find(bare?: boolean): FileMap | undefined;
+  /** Stores a result, within the transaction that gives the lease up. */
+  store(map: FileMap): void;
+  /** Keeps a result without a lease. */
+  keep(map: FileMap): void;
+  now(): number;
 }
 
-/** How {@linkcode runOnce} is bounded. */
-export interface RunOnceOptions {
+/** What is leased, and how. */
+export interface LeaseRequest {
+  readonly key: string;
   readonly signal: AbortSignal;
   readonly ttlMs: number;
 }
 
 /** The stored result, or the run's own. Rejects with what the run or the signal rejects with. */
-export async function runOnce<Value>(
-  lease: Lease<Value>,
-  run: (signal: AbortSignal) => Promise<Value>,
-  { signal, ttlMs }: RunOnceOptions,
-): Promise<{ value: Value; mine: boolean }> {
+export async function runOnce(
+  store: LeaseStore,
+  request: LeaseRequest,
+  run: (signal: AbortSignal) => Promise<FileMap>,
+): Promise<{ map: FileMap; mine: boolean }> {
+  const { query, read, write, now } = store, { key, signal, ttlMs } = request, owner = crypto.randomUUID();
+  const isFree = (): boolean => {
+    const end = query(SQL.lease).get(key)?.["expires_at"] as number | undefined, time = now();
+    return end === undefined || end <= time || end > time + 10 * ttlMs; // so far off: a clock was wrong
+  };
+  /** `undefined`: there are no leases to be had, the run goes on without. */
+  const take = (): boolean | undefined => {
+    if (read(isFree) === false) return false;
+    return write(() => {
+      if (store.find(true) || !isFree()) return false;
+      query(SQL.takeLease).run(key, owner, now() + ttlMs);
+      return true;
+    });
+  };
+  let leased: boolean | undefined;
   for (let wait = FIRST_POLL_MS;; wait = Math.min(wait * 1.5, LAST_POLL_MS)) {
     signal.throwIfAborted();
-    const value = lease.find();
-    if (value !== undefined) return { value, mine: false };
-    if (lease.take() !== "held") break;
+    const map = store.find();
+    if (map) return { map, mine: false };
+    if ((leased = take()) !== false) break;
     await pause(wait, signal);
   }
-  const beat = setInterval(lease.renew, ttlMs / 3);
-  letExit(beat);
+  const beat = leased &&
+    setInterval(() => write(() => query(SQL.renewLease).run(now() + ttlMs, key, owner)), ttlMs / 3);
+  if (beat) letExit(beat);
+  const drop = (): unknown => query(SQL.dropLease).get(key, owner);
   try {
-    const value = await run(signal);
-    lease.finish(value);
-    return { value, mine: true };
+    const map = await run(signal);
+    if (!leased || write(() => (drop() && store.store(map), true)) === undefined) store.keep(map);
+    return { map, mine: true };
   } catch (error) {
-    lease.drop();
+    if (leased) write(drop);
     throw error;
   } finally {
-    clearInterval(beat);
+    if (beat) clearInterval(beat);
   }
 }
 

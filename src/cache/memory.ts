@@ -55,7 +55,7 @@ export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): Summar
       return true;
     },
     async once({ path, hash, wanted, signal }, run) {
-      const key = `${wanted} ${contentKey(path, hash)}`;
+      const key = `${wanted} ${hash}${extensionOf(path)}`;
       for (;;) {
         signal.throwIfAborted();
         const map = cache.get(path, hash);
@@ -90,11 +90,6 @@ export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): Summar
 export function extensionOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1), dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(dot) : "";
-}
-
-/** Names a content among all files of one kind. */
-export function contentKey(path: string, hash: string): string {
-  return hash + extensionOf(path);
 }
 
 // deno-lint-ignore no-control-regex -- control characters are what is looked for
