@@ -43,6 +43,23 @@ export function countUpTo(source: ByteReader | Uint8Array, limit: number): numbe
   return open ? lines + 1 : lines;
 }
 
+/**
+ * Where at most `count` lines from `start` lie: from the first byte of the first to behind the last one's ending, and how
+ * many they are. Byte by byte: on short lines a loop beats a search for each of them.
+ */
+export function lineRange(
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+): { from: number; to: number; lines: number } {
+  let line = 1, at = 0;
+  for (; line < start && at < bytes.length; at++) if (bytes[at] === LF) line++;
+  if (line < start || at === bytes.length) return { from: bytes.length, to: bytes.length, lines: 0 };
+  const from = at, end = line + count;
+  for (; line < end && at < bytes.length; at++) if (bytes[at] === LF) line++;
+  return { from, to: at, lines: line - start + (bytes[at - 1] === LF ? 0 : 1) };
+}
+
 /** At most `count` lines from `start`, without their endings (LF or CRLF). Bytes are decoded as UTF-8; a byte order mark stays. */
 export function linesAt(source: string | Uint8Array, start: number, count: number = Infinity): string[] {
   let from = 0, line = Math.max(1, start);

@@ -11,7 +11,7 @@ import { openCache, type OpenCacheOptions } from "./cache/cache.ts";
 import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import { WaymarkError } from "./errors.ts";
-import { disk, readSource, sha256 } from "./files.ts";
+import { disk, type FileFacts, readSource, sha256 } from "./files.ts";
 import { countUpTo } from "./lines.ts";
 import type { LoadedFile } from "./maps.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
@@ -62,10 +62,14 @@ export interface Project {
   close(): Promise<void>;
 }
 
+/** Most real paths remembered. */
+const MAX_REALS = 512;
+
 /** Makes a project. Opens nothing yet. */
 export function createProject(options: ProjectOptions): Project {
   const { root: given, roots, source, maxFileBytes = 32 << 20, cache: keeps = true, ...cacheOptions } = options;
   const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
+  const reals = new Map<string, { ino: number; dev: number; real: string }>();
   let opened: Promise<SummaryCache> | undefined;
   let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
 
@@ -79,6 +83,16 @@ export function createProject(options: ProjectOptions): Project {
   };
   const cache = (): Promise<SummaryCache> =>
     opened ??= keeps ? openCache({ ...cacheOptions, root: findOwnRoot() }) : Promise.resolve(outside);
+
+  /** The real path, asked anew only when another file stands at this one. */
+  const realPathOf = (absolute: string, { ino, dev }: FileFacts): string => {
+    const known = reals.get(absolute);
+    if (known && ino && known.ino === ino && known.dev === dev) return known.real;
+    const real = disk().realPath(absolute);
+    if (reals.size >= MAX_REALS) reals.clear();
+    reals.set(absolute, { ino, dev, real });
+    return real;
+  };
 
   const refuse = (path: string, real: string): void => {
     if (isSecretPath(real)) {
@@ -108,10 +122,10 @@ export function createProject(options: ProjectOptions): Project {
       }
       refuse(path, absolute);
       if (source) return { path, real: absolute };
-      let facts, real: string;
+      let facts: FileFacts, real: string;
       try {
         facts = disk().stat(absolute);
-        real = disk().realPath(absolute);
+        real = realPathOf(absolute, facts);
       } catch (cause) {
         if (cause instanceof WaymarkError) throw cause;
         throw new WaymarkError("not-found", `Cannot read ${path}: ${(cause as Error).message}`, { cause });

@@ -10,7 +10,7 @@
 import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
-import { countUpTo, linesAt, spanLines } from "./lines.ts";
+import { lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason, type LoadedFile, type Maps } from "./maps.ts";
 import { guardsName, type NameRules } from "./probe.ts";
 import { createProject, type Project } from "./project.ts";
@@ -47,6 +47,13 @@ export interface ReadGuardOptions {
   readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
 }
 
+/** A read that would return too many lines. */
+interface Shortened {
+  readonly file: LoadedFile;
+  /** The bytes of the lines to show. */
+  readonly window: Uint8Array;
+}
+
 /** Files up to this size are read whole at once, larger ones are counted in chunks first. */
 const SMALL = 1 << 20;
 
@@ -73,30 +80,26 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
   const project = options.project ?? createProject({ cache: false, source: options.source });
   const maps = options.maps ?? createMaps({ summarizer: options.summarizer ?? scanner(), onEvent: emit });
 
-  /** The file, if this read would return too many lines of it. */
-  const probe = async (call: ReadCall): Promise<LoadedFile | undefined> => {
+  /** The file and the lines to show, if this read would return too many of it. */
+  const probe = async (call: ReadCall): Promise<Shortened | undefined> => {
     if (!guardsName(call.path, names)) return undefined;
     const place = project.locate(call.path, call.cwd), { size } = place;
     const wanted = call.start + maxLines; // a line that must be there for the read to be too long
     if (size !== undefined && size < wanted) return undefined; // fewer bytes than lines
     if (size !== undefined && size > SMALL && !project.reaches(place, wanted)) return undefined;
     const bytes = await project.read(place, call.signal);
-    return countUpTo(bytes, wanted) >= wanted ? await project.identify(place, bytes) : undefined;
+    const { from, to, lines } = lineRange(bytes, call.start, maxLines);
+    if (lines < maxLines || to === bytes.length) return undefined;
+    return { file: await project.identify(place, bytes), window: bytes.subarray(from, to) };
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
-  const cap = async (
-    call: ReadCall,
-    file: LoadedFile,
-    map: FileMap,
-    next: Next,
-  ): Promise<ReadOutcome> => {
+  const cap = async (call: ReadCall, { window }: Shortened, map: FileMap, next: Next): Promise<ReadOutcome> => {
     const { start, path, describe } = call;
-    const expected = linesAt(file.bytes, start, maxLines);
     const outcome = await next({ ...call, count: maxLines });
     if (outcome.failed) return call.signal?.aborted ? outcome : { ...outcome, again: true };
     try {
-      const shown = outcome.text === undefined ? expected.length : verifiedLines(outcome.text, expected);
+      const shown = outcome.text === undefined ? maxLines : verifiedLines(outcome.text, decode(window));
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
@@ -125,22 +128,22 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
     const { start, count, programmatic, fresh, path, signal } = call;
     if ((count !== undefined && count <= maxLines) || start < 1 || programmatic || fresh) return await next(call);
 
-    const file = await probe(call).catch(() => undefined);
-    if (!file) return await next(call);
+    const long = await probe(call).catch(() => undefined);
+    if (!long) return await next(call);
 
     let map: FileMap;
     try {
-      ({ map } = await maps.get(file, { signal }));
+      ({ map } = await maps.get(long.file, { signal }));
     } catch (error) {
       if (signal?.aborted) return await next(call);
-      const parsed = await fallback?.get(file, { signal }).catch(() => undefined);
+      const parsed = await fallback?.get(long.file, { signal }).catch(() => undefined);
       if (parsed?.map.regions.length) {
-        const outcome = await cap(call, file, parsed.map, next);
+        const outcome = await cap(call, long, parsed.map, next);
         return annotated(outcome, failed(path, error, !outcome.again));
       }
       return annotated(await next(call), failed(path, error));
     }
-    if (map.regions.length) return await cap(call, file, map, next);
+    if (map.regions.length) return await cap(call, long, map, next);
     const { prose, maker } = map;
     return annotated(
       await next(call),
@@ -169,16 +172,23 @@ const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|sh
  * A host may return fewer (its own limit in bytes): then its last line may be cut, and its own words in brackets may follow.
  * It may return more: what comes after the expected lines is its own footer. Line endings and a byte order mark do not count.
  */
-export function verifiedLines(text: string, expected: readonly string[]): number {
-  const plain = (line: string): string => line.replace(/^\ufeff/, "").replace(/\r?\n?$/, "");
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
+export function verifiedLines(text: string, window: string): number {
+  const expected = window.split("\n");
+  if (expected.at(-1) === "") expected.pop();
+  if (text.startsWith(window) || text === window.slice(0, -1)) return expected.length;
+  const plain = (line: string): string => line.replace(/^\ufeff/, "").replace(/\r$/, "");
   const alike = (shown: string, line: string): boolean =>
     plain(shown) === plain(line) || (line.length > ALIKE && plain(shown).startsWith(plain(line).slice(0, ALIKE)));
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
   let same = 0;
   while (same < expected.length && same < lines.length && alike(lines[same]!, expected[same]!)) same++;
   if (same === expected.length || same === lines.length) return same;
   const rest = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(rest[0]!) ? 1 : 0;
   const footer = rest.slice(cutLine).filter((line) => line.trim() !== "");
   return footer.length <= 2 && footer.every((line) => FOOTER.test(line)) && (footer.length || cutLine) ? same : 0;
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
