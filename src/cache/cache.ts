@@ -229,6 +229,13 @@ function diskCache(
       return count;
     },
     count: () => (read(() => query(SQL.count).get()?.["n"] as number) ?? 0) + memory.count(),
+    makers() {
+      const made = memory.makers();
+      for (const { maker, n } of read(() => query(SQL.makers).all()) ?? []) {
+        made[maker as string] = (made[maker as string] ?? 0) + (n as number);
+      }
+      return made;
+    },
     close() {
       if (!closed) release(connection);
       closed = true;

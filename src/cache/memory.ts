@@ -81,6 +81,13 @@ export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): Summar
     },
     prune: (wanted) => [...paths.keys()].filter((path) => !wanted(path) && paths.delete(path)).length,
     count: () => [...paths.values()].reduce((sum, versions) => sum + versions.size, 0),
+    makers() {
+      const made: Record<string, number> = {};
+      for (const versions of paths.values()) {
+        for (const { maker } of versions.values()) made[maker] = (made[maker] ?? 0) + 1;
+      }
+      return made;
+    },
     close: () => paths.clear(),
   };
   return cache;

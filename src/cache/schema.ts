@@ -39,6 +39,7 @@ export const SQL = {
   sizes: "select distinct size from entries where path = ?",
   paths: "select distinct path from entries",
   count: "select count(*) as n from entries",
+  makers: "select maker, count(*) as n from entries group by maker order by max(rank) desc, maker",
   version: "select id, rank from entries where path = ? and hash = ?",
   versions: "select id from entries where path = ? order by id desc limit -1 offset ?",
   oldest: "select id from entries order by id limit ?",

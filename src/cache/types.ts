@@ -47,6 +47,8 @@ export interface SummaryCache {
   prune(keep: (path: string) => boolean): number;
   /** How many entries are kept. */
   count(): number;
+  /** How many entries each maker made. */
+  makers(): Record<string, number>;
   /** Releases everything. A second call does nothing. */
   close(): void;
 }

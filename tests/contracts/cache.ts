@@ -63,6 +63,13 @@ export function testSummaryCache(
         assertEquals(cache.count(), 4);
       });
 
+      test("how many maps each maker made", (cache) => {
+        cache.put("a.ts", sampleMap({ hash: hashOf(1), maker: "scanner" }));
+        cache.put("b.ts", sampleMap({ hash: hashOf(2), maker: "model:m" }));
+        cache.put("c.ts", sampleMap({ hash: hashOf(3), maker: "model:m" }));
+        assertEquals(cache.makers(), { "model:m": 2, scanner: 1 });
+      });
+
       test("a version that is stored again as its newest", (cache) => {
         for (const version of [1, 2, 3, 4, 1, 5]) cache.put("a.ts", sampleMap({ hash: hashOf(version) }));
         assertEquals([1, 2, 3, 4, 5].filter((version) => cache.get("a.ts", hashOf(version))), [1, 3, 4, 5]);
