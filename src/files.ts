@@ -56,7 +56,7 @@ export interface Disk {
   remove(path: string): void;
   /** Whether something is there, even a dangling link. Never throws. */
   exists(path: string): boolean;
-  /** The working directory; `undefined` where it is gone. */
+  /** The working directory; `undefined` where the runtime finds none. */
   cwd(): string | undefined;
   /** The user's home directory; `undefined` where it may not be known. */
   home(): string | undefined;

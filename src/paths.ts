@@ -11,6 +11,8 @@ import type { Disk } from "./files.ts";
 
 /** Names of another machine or of a device: `\\host\share`, `//host/share`, `\\?\`, `\\.\`, `\??\`. */
 const REMOTE = /^(?:[\\/]{2}|\\\?\?\\)/;
+/** The same as a URL, which parsers may tidy into a local one. */
+const REMOTE_URL = /^file:[\\/]{4}/i;
 const DRIVE = /^[a-z]:[\\/]/i;
 
 /**
@@ -19,12 +21,12 @@ const DRIVE = /^[a-z]:[\\/]/i;
  */
 export function toDiskPath(path: unknown, cwd?: string): string | undefined {
   const named = path instanceof URL ? path.href : path;
-  if (typeof named !== "string" || REMOTE.test(named)) return undefined;
+  if (typeof named !== "string" || REMOTE.test(named) || REMOTE_URL.test(named)) return undefined;
   const file = /^file:/i.test(named) ? fromFileUrl(named) : named;
   if (!file || file.includes("\0") || REMOTE.test(file) || /^[a-z][a-z\d+.-]+:\/\//i.test(file)) return undefined;
   const windows = DRIVE.test(cwd ?? file);
   if (windows ? DRIVE.test(file) || /^[\\/]/.test(file) : file.startsWith("/")) return file;
-  return cwd && `${cwd.replace(/[\\/]$/, "")}${windows ? "\\" : "/"}${file}`;
+  return cwd && (windows ? `${cwd.replace(/[\\/]$/, "")}\\${file}` : `${cwd.replace(/\/$/, "")}/${file}`);
 }
 
 function fromFileUrl(text: string): string | undefined {
@@ -74,7 +76,7 @@ export function findRoot(
   cwd: string | undefined,
   disk: Pick<Disk, "exists" | "home" | "realPath">,
 ): string | undefined {
-  const home = disk.home(), realHome = home && real(home, disk), folders: string[] = [];
+  const home = disk.home(), realHome = home && real(home, disk).replace(/[\\/]+$/, ""), folders: string[] = [];
   for (let folder = cwd?.replace(/[\\/]+$/, ""); folder && !/^[a-z]:$/i.test(folder); folder = parent(folder)) {
     // Where the home directory may not be known, whatever looks like one is taken for it.
     const isHome = home ? real(folder, disk) === realHome : HOME.test(folder);
