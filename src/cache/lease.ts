@@ -22,7 +22,9 @@ export interface LeaseStore {
   find(bare?: boolean): FileMap | undefined;
   /** Stores a result, within the transaction that gives the lease up. */
   store(map: FileMap): void;
-  /** Keeps a result without a lease. */
+  /** Stores a result without a lease. */
+  put(map: FileMap): void;
+  /** Keeps a result for this process alone. */
   keep(map: FileMap): void;
   now(): number;
 }
@@ -68,7 +70,8 @@ export async function runOnce(
   const drop = (): unknown => query(SQL.dropLease).get(key, owner);
   try {
     const map = await run(signal);
-    if (!leased || write(() => (drop() && store.store(map), true)) === undefined) store.keep(map);
+    if (!leased) store.put(map);
+    else if (!write(() => drop() && (store.store(map), true))) store.keep(map);
     return { map, mine: true };
   } catch (error) {
     if (leased) write(drop);

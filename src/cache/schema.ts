@@ -32,7 +32,7 @@ const REGION = "select start_line, end_line, kind, name, note from regions where
 
 /** Every query of the cache. */
 export const SQL = {
-  find: `select * ${BEST}`,
+  find: `select id, path, hash, size, lines, prose, regions, maker, prompt_version, facts, created_at ${BEST}`,
   regions: `${REGION} ? order by ordinal`,
   innermost: `${REGION} (select id ${BEST}) and start_line <= ? and end_line >= ?
     order by end_line - start_line, ordinal desc limit 1`,

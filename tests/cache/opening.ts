@@ -1,0 +1,45 @@
+/** What tests of opening a cache share. */
+
+import { readdirSync } from "node:fs";
+import { openCache, type OpenCacheOptions } from "../../src/cache/cache.ts";
+import type { SummaryCache } from "../../src/cache/types.ts";
+import type { WaymarkEvent } from "../../src/events.ts";
+
+/** Something that happened to the cache. */
+export type CacheEvent = Extract<WaymarkEvent, { type: "cache" }>;
+
+/** Opens a cache, hands it over with what it has said so far and will say, and closes it. */
+export async function withCache<Result>(
+  options: OpenCacheOptions | string,
+  action: (cache: SummaryCache, events: CacheEvent[]) => Promise<Result> | Result,
+): Promise<Result> {
+  const events: CacheEvent[] = [];
+  const cache = await openCache({
+    sqlite: "node:sqlite",
+    onEvent: (event) => void (event.type === "cache" && events.push(event)),
+    ...(typeof options === "string" ? { root: options } : options),
+  });
+  try {
+    return await action(cache, events);
+  } finally {
+    cache.close();
+  }
+}
+
+/** What was said, by kind. */
+export function kindsOf(events: readonly CacheEvent[]): string[] {
+  return events.map((event) => event.what);
+}
+
+/** The names in the cache's folder, the ignore file left out. */
+export function filesIn(root: string): string[] {
+  return readdirSync(`${root}/.summaries`).filter((name) => name !== ".gitignore").sort();
+}
+
+/** The database of a root. */
+export function databaseOf(root: string): string {
+  return `${root}/.summaries/summaries.db`;
+}
+
+/** Whether this test can play another user: only root can. */
+export const isRoot: boolean = (await import("node:process")).getuid?.() === 0;
