@@ -9,7 +9,6 @@
  */
 
 import { WaymarkError } from "./errors.ts";
-import { abortFailure } from "./summary/failure.ts";
 import { withSummarizer } from "./summary/model.ts";
 import type { Clock, Completion, CompletionRequest, FileSource, Model } from "./types.ts";
 
@@ -55,9 +54,7 @@ export function scriptedModel(script: Script = trueMap, options: ScriptedModelOp
   const { name = "scripted", maxOutputTokens } = options;
   const calls: CompletionRequest[] = [];
   const complete = async (request: CompletionRequest): Promise<Completion> => {
-    const { signal } = request;
     const index = calls.push(request) - 1;
-    if (signal.aborted) throw abortFailure(name, signal);
     const answer = typeof script === "function" ? await script(request, index) : script[index];
     if (answer === undefined) {
       throw new WaymarkError("provider-error", `Cannot ask ${name}: its script has only ${index} answers`);

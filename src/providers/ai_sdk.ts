@@ -9,7 +9,7 @@
  */
 
 import { WaymarkError } from "../errors.ts";
-import { abortFailure, asRequestFailure, requestFailure } from "../summary/failure.ts";
+import { requestFailure } from "../summary/failure.ts";
 import { withSummarizer } from "../summary/model.ts";
 import type { Completion, CompletionRequest, Model } from "../types.ts";
 
@@ -59,7 +59,9 @@ export interface AiSdkOptions {
   readonly maxOutputTokens?: number;
 }
 
-const STOP_REASONS: ReadonlyMap<string, Completion["stopReason"]> = new Map<string, Completion["stopReason"]>([
+type StopReason = Completion["stopReason"];
+
+const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map<string, StopReason>([
   ["stop", "end"],
   ["length", "max_tokens"],
   ["content-filter", "refusal"],
@@ -101,12 +103,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
       content: [{ type: "text", text: content }],
     }));
     if (system) prompt.unshift({ role: "system", content: system });
-    let result: AiSdkResult;
-    try {
-      result = await languageModel.doGenerate({ prompt, maxOutputTokens: maxTokens, abortSignal: signal });
-    } catch (error) {
-      throw signal.aborted ? abortFailure(name, signal) : asRequestFailure(name, error);
-    }
+    const result = await languageModel.doGenerate({ prompt, maxOutputTokens: maxTokens, abortSignal: signal });
     return readResult(name, result);
   };
   return withSummarizer({ name, complete }, maxOutputTokens === undefined ? {} : { maxOutputTokens });

@@ -10,7 +10,7 @@
 
 import type { Anthropic } from "@anthropic-ai/sdk";
 import { WaymarkError } from "../errors.ts";
-import { abortFailure, requestFailure } from "../summary/failure.ts";
+import { requestFailure } from "../summary/failure.ts";
 import { withSummarizer } from "../summary/model.ts";
 import { cleanText } from "../summary/text.ts";
 import type { Completion, CompletionRequest, Model } from "../types.ts";
@@ -97,17 +97,15 @@ export function anthropic(options: AnthropicOptions = {}): Model {
       const body = { model: name, max_tokens: maxTokens, messages: turns, ...(system ? { system } : {}) };
       return readMessage(name, await api.create(body, { signal }));
     } catch (error) {
-      if (error instanceof WaymarkError) throw error;
-      throw signal.aborted ? abortFailure(name, signal) : readError(error, { name, apiKey, baseURL });
+      throw error instanceof WaymarkError ? error : readError(error, { name, apiKey, baseURL });
     }
   };
   return withSummarizer({ name, complete }, maxTokens === undefined ? {} : { maxOutputTokens: maxTokens });
 }
 
-const STOP_REASONS: ReadonlyMap<string | null, Completion["stopReason"]> = new Map<
-  string | null,
-  Completion["stopReason"]
->([
+type StopReason = Completion["stopReason"];
+
+const STOP_REASONS: ReadonlyMap<string | null, StopReason> = new Map<string | null, StopReason>([
   ["end_turn", "end"],
   ["stop_sequence", "end"],
   ["max_tokens", "max_tokens"],

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { WaymarkError } from "../errors.ts";
 import { withSummarizer } from "../summary/model.ts";
 import type { Completion, CompletionRequest, Model } from "../types.ts";
 
@@ -23,7 +24,8 @@ export interface CompletionModelOptions {
 /**
  * A model that `createWaymark({ model })` takes, from one function.
  *
- * @throws {WaymarkError} with code `invalid-option` where the name is empty or the limit is not positive.
+ * @throws {WaymarkError} with code `invalid-option` where the name is not one line, `complete` is no function or the limit is not
+ * positive.
  *
  * @example A model behind an HTTP endpoint of one's own
  * ```ts
@@ -46,6 +48,10 @@ export interface CompletionModelOptions {
  * ```
  */
 export function completionModel(options: CompletionModelOptions): Model {
-  const { name, complete, maxOutputTokens } = options;
+  const { name, maxOutputTokens } = options;
+  if (typeof options.complete !== "function") {
+    throw new WaymarkError("invalid-option", `Cannot use ${name} as a model: give it a function complete`);
+  }
+  const complete = (request: CompletionRequest): Promise<Completion> => options.complete(request);
   return withSummarizer({ name, complete }, maxOutputTokens === undefined ? {} : { maxOutputTokens });
 }

@@ -1,14 +1,19 @@
 /**
- * One request to a model, whatever it does with the signal and whatever it gives back.
+ * One request to a model, whatever the model does with the signal and whatever it gives back.
+ *
+ * Promised: a {@linkcode Completion} with nothing missing, or a rejection with a {@linkcode WaymarkError} that names the
+ * model; an abort ends the wait at once; nothing is asked once the signal has fired.
  *
  * @module
  */
 
 import type { Completion, CompletionModel, CompletionRequest } from "../types.ts";
+import { abortFailure, asRequestFailure } from "./failure.ts";
 
-/** The answer to one request, or the abort, whichever comes first: a model may not heed the signal. */
-export async function settle(model: CompletionModel, request: CompletionRequest): Promise<Completion> {
+/** Asks once. */
+export async function ask(model: CompletionModel, request: CompletionRequest): Promise<Completion> {
   const { signal } = request;
+  if (signal.aborted) throw abortFailure(model.name, signal);
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
@@ -16,6 +21,8 @@ export async function settle(model: CompletionModel, request: CompletionRequest)
     const asked = Promise.resolve(model.complete(request));
     asked.catch(() => {}); // one that comes after the abort is nobody's
     return asCompletion(await Promise.race([asked, aborted.promise]));
+  } catch (error) {
+    throw signal.aborted ? abortFailure(model.name, signal) : asRequestFailure(model.name, error);
   } finally {
     signal.removeEventListener("abort", abort);
   }

@@ -21,8 +21,8 @@ import type {
   Summary,
   Usage,
 } from "../types.ts";
+import { ask } from "./ask.ts";
 import { abortFailure, asRequestFailure, requestFailure } from "./failure.ts";
-import { settle } from "./ask.ts";
 import { arrange, readRow } from "./normalize.ts";
 import { type Answer, type Malformed, parseAnswer } from "./parse.ts";
 import { mapPrompt, PROMPT_VERSION, PROSE_MAX, repairPrompt, SHORT_MAP_REGIONS, stripDelimiters } from "./prompt.ts";
@@ -64,7 +64,7 @@ export function withSummarizer(model: CompletionModel, options: ModelSummarizerO
   }
   return {
     name,
-    complete: (request: CompletionRequest): Promise<Completion> => model.complete(request),
+    complete: (request: CompletionRequest): Promise<Completion> => ask(model, request),
     summarizer: modelSummarizer(model, options),
   };
 }
@@ -84,18 +84,24 @@ export function modelSummarizer(model: CompletionModel, options: ModelSummarizer
     async summarize(file: SourceFile, context: SummarizerContext): Promise<Summary> {
       const started = performance.now();
       let usage: Usage = { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms: 0 };
-      const ask: Ask = async (request, problems) => {
+      const request: Ask = async (body, problems) => {
         context.signal.throwIfAborted();
         context.spend(...(problems ? [problems] : []));
         usage = add(usage, { calls: 1 });
-        const answer = await settle(model, { ...request, signal: context.signal });
+        const answer = await ask(model, { ...body, signal: context.signal });
         usage = add(usage, answer.usage);
         return answer;
       };
       const token = freshToken(file.text);
       try {
         await masker.load(); // before anything is spent: without it nothing could be kept
-        const answer = await converse(ask, { file, token, model: model.name, maxOutputTokens, signal: context.signal });
+        const answer = await converse(request, {
+          file,
+          token,
+          model: model.name,
+          maxOutputTokens,
+          signal: context.signal,
+        });
         const map = await finish(answer, { file, token, model: model.name, masker });
         return { ...map, usage: { ...usage, ms: Math.round(performance.now() - started) } };
       } catch (error) {
@@ -109,7 +115,7 @@ export function modelSummarizer(model: CompletionModel, options: ModelSummarizer
 }
 
 /** One request, paid for and counted. */
-type Ask = (request: Omit<CompletionRequest, "signal">, problems?: readonly string[]) => Promise<Completion>;
+type Ask = (body: Omit<CompletionRequest, "signal">, problems?: readonly string[]) => Promise<Completion>;
 
 /** What a run is about. */
 interface Subject {
@@ -122,7 +128,7 @@ interface Subject {
 
 /** Asks, and sends bad answers back, until there is a good one, or prose alone, or no more requests. */
 async function converse(
-  ask: Ask,
+  request: Ask,
   { file, token, model, maxOutputTokens, signal }: Subject & { maxOutputTokens: number; signal: AbortSignal },
 ): Promise<Answer> {
   const { system, user } = mapPrompt(file, token);
@@ -135,7 +141,7 @@ async function converse(
   while (asked < MAX_REQUESTS) {
     let completion: Completion, verdict: Answer | Malformed;
     try {
-      completion = await ask({ system, messages, maxTokens }, problems);
+      completion = await request({ system, messages, maxTokens }, problems);
       verdict = judge(model, completion);
     } catch (error) {
       if (prose === undefined || signal.aborted) throw error;

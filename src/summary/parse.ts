@@ -48,7 +48,7 @@ const REASONING = /<(think|thinking|thought|reasoning|reflection)\b[^>]*>[^]*?(?
 
 /** The answer in a text, or what is wrong with it. */
 export function parseAnswer(text: string): Answer | Malformed {
-  if (text.length > MAX_ANSWER) return malformed("it is far too long: give a shorter map");
+  if (text.length > MAX_ANSWER) return malformed("it is far too long: use coarser regions and shorter notes");
   const { objects, torn } = findObjects(text);
   const shaped = objects.flatMap(({ value, start }) => {
     const shape = findShape(value);
