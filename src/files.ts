@@ -10,22 +10,13 @@
 import type * as NodeFs from "node:fs";
 import { WaymarkError } from "./errors.ts";
 
-/** What is known of a path without opening it. What a platform does not tell is 0. */
-export interface FileFacts {
-  readonly isFile: boolean;
-  readonly isDirectory: boolean;
-  /** Only ever true from `lstat`. */
-  readonly isSymlink: boolean;
-  /** Bytes. */
-  readonly size: number;
-  readonly ino: number;
-  readonly dev: number;
-  /** Birth time, whole milliseconds since the epoch. */
-  readonly born: number;
-  readonly uid: number;
-  /** Permission bits, with the file type's above them. */
-  readonly mode: number;
-}
+/**
+ * What is known of a path without opening it. What a platform does not tell is 0. `isSymlink` is only ever true from
+ * `lstat`; `size` is in bytes; `born` is the birth time in whole milliseconds; `mode` has the file type's bits too.
+ */
+export type FileFacts =
+  & Readonly<Record<"isFile" | "isDirectory" | "isSymlink", boolean>>
+  & Readonly<Record<"size" | "ino" | "dev" | "born" | "uid" | "mode", number>>;
 
 /** An open file, read from its start. */
 export interface OpenFile {
@@ -135,7 +126,8 @@ function denoDisk(deno: typeof Deno): Disk {
   };
 }
 
-function nodeDisk(fs: typeof NodeFs): Disk {
+/** The disk on `node:fs`. Use {@linkcode disk}: this is exported for the tests, which run it on Deno too. */
+export function nodeDisk(fs: typeof NodeFs): Disk {
   const facts = (stat: NodeFs.Stats): FileFacts => ({
     isFile: stat.isFile(),
     isDirectory: stat.isDirectory(),
@@ -193,8 +185,7 @@ export function diskFault(error: unknown): "absent" | "denied" | "other" {
   return denied || name === "NotCapable" ? "denied" : "other";
 }
 
-let hashNow: ((bytes: Uint8Array) => string) | undefined;
-let hashed = 0;
+let hashNow: ((bytes: Uint8Array) => string) | undefined, hashed = 0;
 
 /**
  * SHA-256 in lower-case hex. The first few go through WebCrypto, which needs nothing loaded; `node:crypto`, faster by the

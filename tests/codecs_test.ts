@@ -94,7 +94,7 @@ describe("content blocks", () => {
 describe("an MCP result", () => {
   it("carries the annotation as one more block", () => {
     const result = frozen({ content: [text("a")], _meta: { id: 1 } });
-    assertEquals(mcpCodec.text(result), "a");
+    assertEquals([mcpCodec.text(result), autoCodec.text(result)], ["a", "a"]);
     assertEquals(autoCodec.annotate(result, [map]), { content: [text("a"), text(map.text)], _meta: { id: 1 } });
   });
 

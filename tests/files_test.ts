@@ -2,7 +2,7 @@
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
+import fs, {
   appendFileSync,
   chmodSync,
   existsSync,
@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { disk, diskFault, readSource, sha256 } from "../src/files.ts";
+import { type Disk, disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
 import { hashFile } from "../src/hash_file.ts";
 import { inFolder, put } from "./support.ts";
 
@@ -43,81 +43,91 @@ async function soon<Value>(promise: Promise<Value>): Promise<Value> {
   }
 }
 
-describe("the disk", () => {
-  it("tells files, folders and links apart", () =>
-    inFolder((folder) => {
-      const file = put(folder, "a.ts", "12345"), link = join(folder, "link.ts");
-      symlinkSync(file, link);
-      const facts = disk().stat(file), known = statSync(file);
-      assertEquals([facts.isFile, facts.isDirectory, facts.isSymlink, facts.size], [true, false, false, 5]);
-      assertEquals([facts.ino, facts.dev, facts.uid, facts.mode], [known.ino, known.dev, known.uid, known.mode]);
-      assertEquals(facts.born, Math.floor(known.birthtimeMs));
-      assertEquals([disk().lstat(link).isSymlink, disk().stat(link).isFile], [true, true]);
-      assertEquals([disk().stat(folder).isDirectory, disk().realPath(link)], [true, file]);
-    }));
+/** What holds for the disk of every runtime; on Deno the one on `node:fs` is tried beside its own. */
+const disks: Record<string, () => Disk> = {
+  "the disk": disk,
+  ...(onDeno ? { "the disk on node:fs": () => nodeDisk(fs) } : {}),
+};
 
-  it("makes private folders and files, moves and removes them", () =>
-    inFolder((folder) => {
-      const nested = join(folder, "a/b"), file = join(nested, "c.txt"), moved = join(folder, "d.txt");
-      disk().mkdir(nested, 0o700);
-      disk().mkdir(nested, 0o700);
-      disk().writeText(file, "text", 0o600);
-      assertEquals([disk().stat(nested).mode & 0o777, disk().stat(file).mode & 0o777], [0o700, 0o600]);
-      disk().chmod(file, 0o400);
-      assertEquals(disk().stat(file).mode & 0o777, 0o400);
-      disk().rename(file, moved);
-      assertEquals(new TextDecoder().decode(disk().readBytes(moved)), "text");
-      disk().remove(moved);
-      assertEquals([disk().exists(moved), disk().exists(nested)], [false, true]);
-    }));
+for (const [name, disk] of Object.entries(disks)) {
+  describe(name, () => {
+    it("tells files, folders and links apart", () =>
+      inFolder((folder) => {
+        const file = put(folder, "a.ts", "12345"), link = join(folder, "link.ts");
+        symlinkSync(file, link);
+        const facts = disk().stat(file), known = statSync(file);
+        assertEquals([facts.isFile, facts.isDirectory, facts.isSymlink, facts.size], [true, false, false, 5]);
+        assertEquals([facts.ino, facts.dev, facts.uid, facts.mode], [known.ino, known.dev, known.uid, known.mode]);
+        assertEquals(facts.born, Math.floor(known.birthtimeMs));
+        assertEquals([disk().lstat(link).isSymlink, disk().stat(link).isFile], [true, true]);
+        assertEquals([disk().stat(folder).isDirectory, disk().realPath(link)], [true, file]);
+      }));
 
-  it("reads an open file piece by piece, waiting or not, to its end", () =>
-    inFolder(async (folder) => {
-      const file = disk().open(put(folder, "a.ts", "abcdef")), buffer = new Uint8Array(4);
-      assertEquals([file.read(buffer), String.fromCharCode(...buffer)], [4, "abcd"]);
-      assertEquals([await file.readSoon(buffer), String.fromCharCode(...buffer.subarray(0, 2))], [2, "ef"]);
-      assertEquals([file.read(buffer), await file.readSoon(buffer)], [0, 0]);
-      file.close();
-    }));
+    it("makes private folders and files, moves and removes them", () =>
+      inFolder((folder) => {
+        const nested = join(folder, "a/b"), file = join(nested, "c.txt"), moved = join(folder, "d.txt");
+        disk().mkdir(nested, 0o700);
+        disk().mkdir(nested, 0o700);
+        disk().writeText(file, "text", 0o600);
+        assertEquals([disk().stat(nested).mode & 0o777, disk().stat(file).mode & 0o777], [0o700, 0o600]);
+        disk().chmod(file, 0o400);
+        assertEquals(disk().stat(file).mode & 0o777, 0o400);
+        disk().rename(file, moved);
+        assertEquals(new TextDecoder().decode(disk().readBytes(moved)), "text");
+        disk().remove(moved);
+        assertEquals([disk().exists(moved), disk().exists(nested)], [false, true]);
+      }));
 
-  it("sees a dangling link, and nothing where there is nothing", () =>
-    inFolder((folder) => {
-      symlinkSync(join(folder, "gone.ts"), join(folder, "link.ts"));
-      assertEquals([disk().exists(join(folder, "link.ts")), disk().exists(join(folder, "gone.ts"))], [true, false]);
-    }));
+    it("reads an open file piece by piece, waiting or not, to its end", () =>
+      inFolder(async (folder) => {
+        const file = disk().open(put(folder, "a.ts", "abcdef")), buffer = new Uint8Array(4);
+        assertEquals([file.read(buffer), String.fromCharCode(...buffer)], [4, "abcd"]);
+        assertEquals([await file.readSoon(buffer), String.fromCharCode(...buffer.subarray(0, 2))], [2, "ef"]);
+        assertEquals([file.read(buffer), await file.readSoon(buffer)], [0, 0]);
+        file.close();
+      }));
 
-  it("says why it could not: nothing there, or not allowed, or else", () =>
-    inFolder((folder) => {
-      const fault = (action: () => unknown): string => {
-        try {
-          action();
-        } catch (error) {
-          return diskFault(error);
-        }
-        return "none";
-      };
-      const file = put(folder, "a.ts", "x");
-      symlinkSync(join(folder, "circle.ts"), join(folder, "circle.ts"));
-      assertEquals(fault(() => disk().stat(join(folder, "gone.ts"))), "absent");
-      assertEquals(fault(() => disk().stat(join(file, "below.ts"))), "absent");
-      assertEquals(fault(() => disk().stat(join(folder, "circle.ts"))), "other");
-      assertEquals(["EACCES", "EPERM", "not-allowed"].map((code) => diskFault({ code })), [
-        "denied",
-        "denied",
-        "denied",
-      ]);
-      assertEquals(["PermissionDenied", "NotCapable"].map((name) => diskFault({ name })), ["denied", "denied"]);
-      assertEquals([diskFault(undefined), diskFault("text")], ["other", "other"]);
-    }));
+    it("sees a dangling link, and nothing where there is nothing", () =>
+      inFolder((folder) => {
+        symlinkSync(join(folder, "gone.ts"), join(folder, "link.ts"));
+        assertEquals([disk().exists(join(folder, "link.ts")), disk().exists(join(folder, "gone.ts"))], [true, false]);
+      }));
 
-  it("knows the working directory, the home directory and the user", () => {
-    assertEquals(disk().cwd(), process.cwd());
-    assertEquals(disk().home(), process.env["HOME"] || process.env["USERPROFILE"] || undefined);
-    assertEquals(disk().userId(), process.getuid?.());
-    assert(disk().mayRead("/") && disk().mayWrite("/"));
+    it("says why it could not: nothing there, or not allowed, or else", () =>
+      inFolder((folder) => {
+        const fault = (action: () => unknown): string => {
+          try {
+            action();
+          } catch (error) {
+            return diskFault(error);
+          }
+          return "none";
+        };
+        const file = put(folder, "a.ts", "x");
+        symlinkSync(join(folder, "circle.ts"), join(folder, "circle.ts"));
+        assertEquals(fault(() => disk().stat(join(folder, "gone.ts"))), "absent");
+        assertEquals(fault(() => disk().stat(join(file, "below.ts"))), "absent");
+        assertEquals(fault(() => disk().stat(join(folder, "circle.ts"))), "other");
+        assertEquals(["EACCES", "EPERM", "not-allowed"].map((code) => diskFault({ code })), [
+          "denied",
+          "denied",
+          "denied",
+        ]);
+        assertEquals(["PermissionDenied", "NotCapable"].map((name) => diskFault({ name })), ["denied", "denied"]);
+        assertEquals([diskFault(undefined), diskFault("text")], ["other", "other"]);
+      }));
+
+    it("knows the working directory, the home directory and the user", () => {
+      assertEquals(disk().cwd(), process.cwd());
+      assertEquals(disk().home(), process.env["HOME"] || process.env["USERPROFILE"] || undefined);
+      assertEquals(disk().userId(), process.getuid?.());
+      assert(disk().mayRead("/") && disk().mayWrite("/"));
+    });
   });
+}
 
-  it("does not fail over a working directory that is gone", () =>
+describe("the working directory", () => {
+  it("that is gone is no failure", () =>
     inFolder((folder) => {
       const script = put(
         folder,

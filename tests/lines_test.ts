@@ -3,7 +3,16 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type ByteReader, countLines, countUpTo, linesAt, lineWindow, numbered, spanLines } from "../src/lines.ts";
+import {
+  type ByteReader,
+  countLines,
+  countUpTo,
+  lineRange,
+  linesAt,
+  lineWindow,
+  numbered,
+  spanLines,
+} from "../src/lines.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -153,6 +162,21 @@ describe("lines at a place", () => {
       (_, index) => [40, 120, 199, 201].includes(index + 1) ? "\f" : `line ${index + 1}`,
     );
     assertEquals(linesAt(lines.join("\n"), 202, 1), ["line 202"]);
+  });
+});
+
+describe("the range of some lines in bytes", () => {
+  it("is where the reference has them, endings and all, and how many they are", () => {
+    fc.assert(
+      fc.property(texts, positions, counts, (text, start, count) => {
+        const bytes = encode(text), lines = reference(text), shown = lines.slice(start - 1, start - 1 + count);
+        const { from, to, lines: found } = lineRange(bytes, start, count);
+        assertEquals(decode(bytes.subarray(from, to)), shown.join(""));
+        assertEquals(found, shown.length);
+        if (shown.length) assertEquals(from, encode(lines.slice(0, start - 1).join("")).length);
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
