@@ -18,7 +18,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ["middleware", /^src\/(compose|wrap|read_guard|summarize_file)\.ts$/],
   ["facade", /^src\/waymark\.ts$/],
   ["edges", /^src\/(outline|providers\/.*|adapters\/.*)\.ts$/],
-  ["entries", /^(mod|src\/(testing|cli))\.ts$/],
+  ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
 ];
 
 /** Families whose members never import each other, and which nothing below them imports but by `import()`. */

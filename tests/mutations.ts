@@ -115,8 +115,8 @@ export const mutations: readonly Mutation[] = [
     file: "src/maps.ts",
     from: "runs.set(key, own);",
     to: "",
-    test: "waymark_test.ts",
-    named: "shares one run between two hundred reads at once",
+    test: "maps_test.ts",
+    named: "shares one run between all that ask for one content at once",
   },
   {
     guarantee: "no request passes the ceiling",
