@@ -144,11 +144,9 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
       return annotated(await next(call), failed(path, error));
     }
     if (map.regions.length) return await cap(call, long, map, next);
-    const { prose, maker } = map;
-    return annotated(
-      await next(call),
-      notice(path, "prose-only", "only a description could be made of it", { prose, maker }),
-    );
+    const { prose, maker } = map, message = `Cannot map ${path}: only a description could be made of it`;
+    emit({ type: "failure", path, reason: "prose-only", message });
+    return annotated(await next(call), notice(path, "prose-only", message, { prose, maker }));
   };
 }
 
@@ -163,6 +161,9 @@ function annotated(outcome: ReadOutcome, annotation: Annotation): ReadOutcome {
 /** Long lines may be cut by the host: so many characters alike are enough. */
 const ALIKE = 500;
 
+/** Stands for bytes that are no UTF-8: a host that knows the encoding shows something else there. */
+const UNDECODED = "\ufffd";
+
 /** A host's own last words: in brackets or after dots, and about being cut. */
 const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|showing|continue|cut|bytes|end)\b/i;
 
@@ -170,15 +171,19 @@ const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|sh
  * How many of the expected lines the text holds from its start; 0 where one of them differs.
  *
  * A host may return fewer (its own limit in bytes): then its last line may be cut, and its own words in brackets may follow.
- * It may return more: what comes after the expected lines is its own footer. Line endings and a byte order mark do not count.
+ * It may return more: what comes after the expected lines is its own footer. Line endings and a byte order mark do not count,
+ * and of a line with bytes that are no UTF-8 only what comes before them.
  */
 export function verifiedLines(text: string, window: string): number {
   const expected = window.split("\n");
   if (expected.at(-1) === "") expected.pop();
   if (text.startsWith(window) || text === window.slice(0, -1)) return expected.length;
   const plain = (line: string): string => line.replace(/^\ufeff/, "").replace(/\r$/, "");
-  const alike = (shown: string, line: string): boolean =>
-    plain(shown) === plain(line) || (line.length > ALIKE && plain(shown).startsWith(plain(line).slice(0, ALIKE)));
+  const alike = (shown: string, line: string): boolean => {
+    const is = plain(shown), want = plain(line), bad = want.indexOf(UNDECODED);
+    if (is === want) return true;
+    return bad >= 0 ? is.startsWith(want.slice(0, bad)) : want.length > ALIKE && is.startsWith(want.slice(0, ALIKE));
+  };
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   let same = 0;

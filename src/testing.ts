@@ -83,7 +83,7 @@ const KINDS: Readonly<Record<string, string>> = {
 /** A map in which the first line of every region holds its name, made from the numbered file in a request. */
 export function trueMap(request: CompletionRequest): string {
   const lines = (request.messages[0]?.content ?? "").split("\n").flatMap((line) => {
-    const [, number, text] = /^(\d+)\t(.*)$/.exec(line) ?? [];
+    const [, number, text] = /^(\d+)\t([^]*)$/.exec(line) ?? []; // not `.`: U+2028 and CR end no line
     return number === undefined ? [] : [{ number: Number(number), text: text! }];
   });
   const last = lines.at(-1)?.number ?? 0;
