@@ -154,9 +154,6 @@ function readError(
     const advice = wait ? `it asks to wait ${wait} s` : ADVICE.get(status);
     return requestFailure(name, hide(`${status} ${said}${advice ? `; ${advice}` : ""}`), { status });
   }
-  if (error instanceof Error && error.name === "APIConnectionTimeoutError") {
-    return requestFailure(name, "no answer within the time limit", { code: "timeout" });
-  }
   const words = [...new Set(chain(error).map((cause) => cause.message || cause.name))];
   return requestFailure(name, hide(`no answer from ${new URL(baseURL).host}: ${words.join(": ")}`));
 }
