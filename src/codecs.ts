@@ -41,7 +41,19 @@ export const mcpCodec: Codec = {
   answer: (annotation) => ({ content: [{ type: "text", text: annotation.text }] }),
 };
 
-/** The default: strings, content blocks, MCP results, and any other plain object, which gets a field `annotation`. */
+/**
+ * The default: strings, content blocks, MCP results, and any other plain object, which gets a field `annotation`.
+ *
+ * @example
+ * ```ts
+ * import { autoCodec } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const note = { kind: "notice", text: "[a block]" } as const;
+ * assertEquals(autoCodec.annotate("text", [note]), "text\n\n[a block]");
+ * assertEquals(autoCodec.annotate({ content: "text" }, [note]), { content: "text", annotation: note });
+ * ```
+ */
 export const autoCodec: Codec = {
   text(result) {
     if (typeof result !== "object" || result === null || Array.isArray(result)) return stringOrBlocks.text(result);
@@ -67,7 +79,18 @@ export const autoCodec: Codec = {
   answer: (annotation) => annotation.text,
 };
 
-/** As {@linkcode autoCodec}, but a string becomes `{content, annotation}` where there is something to say. */
+/**
+ * As {@linkcode autoCodec}, but a string becomes `{content, annotation}` where there is something to say.
+ *
+ * @example
+ * ```ts
+ * import { fieldsCodec } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const note = { kind: "notice", text: "[a block]" } as const;
+ * assertEquals(fieldsCodec.annotate("text", [note]), { content: "text", annotation: note });
+ * ```
+ */
 export const fieldsCodec: Codec = {
   ...autoCodec,
   annotate: (result, annotations) =>

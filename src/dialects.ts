@@ -8,22 +8,8 @@
  * @module
  */
 
-import type { Dialect, ReadSpan } from "./types.ts";
-
-type Args = Record<string, unknown>;
-
-/** What all constructors take. */
-export interface DialectOptions {
-  /** The host's names for its read tool. Default: none. */
-  readonly tools?: readonly string[];
-  /** The argument with the path, a string or a URL. Default `path`. */
-  readonly path?: string;
-  /** Calls that are no read of a range of text lines: they are passed on. Default: none. */
-  readonly skip?: (args: Record<string, unknown>) => boolean;
-}
-
-/** What line 0 means to a host that counts from 1: the first line; the same, but numbered wrongly; or an error. */
-export type ZeroLine = "first" | "rewrite" | "refuse";
+import { type Args, dialect, type DialectOptions, first, put, range, whole, type ZeroLine } from "./arguments.ts";
+import type { Dialect } from "./types.ts";
 
 /** Options of {@linkcode offsetLimit}. */
 export interface OffsetLimitOptions extends DialectOptions {
@@ -39,7 +25,20 @@ export interface OffsetLimitOptions extends DialectOptions {
   readonly zero?: ZeroLine;
 }
 
-/** `{path, offset?, limit?}`: a first line (or lines to skip) and a number of lines. */
+/**
+ * `{path, offset?, limit?}`: a first line (or lines to skip) and a number of lines.
+ *
+ * @example
+ * ```ts
+ * import { offsetLimit } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const dialect = offsetLimit({ path: "file", offset: "skip", limit: "take", base: 0 });
+ * const args = { file: "a.ts", skip: 200 };
+ * assertEquals(dialect.parse(args), { path: "a.ts", start: 201 });
+ * assertEquals(dialect.apply(args, { path: "a.ts", start: 201, count: 200 }), { file: "a.ts", skip: 200, take: 200 });
+ * ```
+ */
 export function offsetLimit(options: OffsetLimitOptions = {}): Dialect {
   const { offset = "offset", limit = "limit", base = 1, defaultCount, zero = "first" } = options;
   return dialect(options, {
@@ -66,7 +65,19 @@ export interface StartEndOptions extends DialectOptions {
   readonly zero?: ZeroLine;
 }
 
-/** `{path, start_line?, end_line?}`: a first and a last line. */
+/**
+ * `{path, start_line?, end_line?}`: a first and a last line.
+ *
+ * @example
+ * ```ts
+ * import { startEnd } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const dialect = startEnd({ start: "from", end: "to" });
+ * assertEquals(dialect.parse({ path: "a.ts", from: 201, to: 400 }), { path: "a.ts", start: 201, count: 200 });
+ * assertEquals(dialect.describe(201, 200), "from: 201, to: 400");
+ * ```
+ */
 export function startEnd(options: StartEndOptions = {}): Dialect {
   const { start = "start_line", end = "end_line", defaultCount, zero = "first" } = options;
   return dialect(options, {
@@ -93,7 +104,19 @@ export interface ViewRangeOptions extends DialectOptions {
   readonly lenient?: boolean;
 }
 
-/** `{path, view_range?: [first, last]}`: both inclusive, 1-based, a last line of -1 for the end of the file. */
+/**
+ * `{path, view_range?: [first, last]}`: both inclusive, 1-based, a last line of -1 for the end of the file.
+ *
+ * @example
+ * ```ts
+ * import { viewRange } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const dialect = viewRange({ command: "view" });
+ * assertEquals(dialect.parse({ command: "view", path: "a.ts", view_range: [9, -1] }), { path: "a.ts", start: 9 });
+ * assertEquals(dialect.parse({ command: "create", path: "a.ts" }), undefined);
+ * ```
+ */
 export function viewRange(options: ViewRangeOptions = {}): Dialect {
   const { range: key = "view_range", command, lenient = false } = options;
   return dialect(options, {
@@ -123,6 +146,15 @@ export interface HeadOnlyOptions extends DialectOptions {
 /**
  * `{path, head?}`: so many lines from the top, and no way to begin elsewhere. As a larger `head` is the only way to a later
  * line, one that was asked for is insistence: it is read, and marked `fresh`, so that nothing shortens it.
+ *
+ * @example
+ * ```ts
+ * import { headOnly } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(headOnly().parse({ path: "a.ts" }), { path: "a.ts", start: 1 });
+ * assertEquals(headOnly().describe(1, 200), "head: 200");
+ * ```
  */
 export function headOnly(options: HeadOnlyOptions = {}): Dialect {
   const { head = "head", tail = "tail" } = options;
@@ -140,7 +172,18 @@ export function headOnly(options: HeadOnlyOptions = {}): Dialect {
   });
 }
 
-/** The dialects of known hosts, and `plain`, the default: `{path, offset?, limit?}`, counted from 1. */
+/**
+ * The dialects of known hosts, and `plain`, the default: `{path, offset?, limit?}`, counted from 1.
+ *
+ * @example
+ * ```ts
+ * import { dialects } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(dialects.claudeCode.describe(201, 200), "offset: 201, limit: 200");
+ * assertEquals(dialects.deepagents.describe(201, 200), "offset: 200, limit: 200");
+ * ```
+ */
 export const dialects: Readonly<
   Record<
     | "plain"
@@ -191,58 +234,4 @@ export const dialects: Readonly<
 function either(old: Dialect, isOld: (args: Args) => boolean, current: Dialect): Dialect {
   const of = (args: unknown) => typeof args === "object" && args !== null && isOld(args as Args) ? old : current;
   return { ...current, parse: (args) => of(args).parse(args), apply: (args, span) => of(args).apply(args, span) };
-}
-
-type Range = Omit<ReadSpan, "path">;
-
-function dialect(options: DialectOptions, parts: {
-  read: (args: Args) => Range | undefined;
-  write: (copy: Args, span: ReadSpan, asked: ReadSpan | undefined) => void;
-  describe: (start: number, count: number) => string;
-}): Dialect {
-  const { tools = [], path = "path", skip } = options;
-  const parse = (given: unknown): ReadSpan | undefined => {
-    if (typeof given !== "object" || given === null) return undefined;
-    const args = given as Args, named = args[path], file = named instanceof URL ? named.href : named;
-    if (typeof file !== "string" || file === "" || skip?.(args)) return undefined;
-    const span = parts.read(args);
-    return span && { path: file, ...span };
-  };
-  return {
-    tools,
-    parse,
-    apply(args, span) {
-      const asked = parse(args);
-      if (asked && asked.start === span.start && asked.count === span.count) return args;
-      const copy = Object.assign(Object.create(Object.getPrototypeOf(args)), args);
-      parts.write(copy, span, asked);
-      return copy;
-    },
-    describe: parts.describe,
-  };
-}
-
-/** A whole number, or digits; `undefined` where absent, NaN for everything else. */
-function whole(value: unknown): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(number) ? number as number : NaN;
-}
-
-/** The first line, 1-based, of an argument that may be absent; NaN where it cannot be read. */
-function first(value: unknown, base: 0 | 1, zero: ZeroLine): number {
-  const number = whole(value);
-  if (number === undefined) return 1;
-  return number === 0 && base === 1 && zero !== "refuse" ? 1 : number + 1 - base;
-}
-
-/** A range where there is one: neither NaN nor anything below 1 is. */
-function range(start: number, count: number | undefined): Range | undefined {
-  if (!(start >= 1)) return undefined;
-  return count === undefined ? { start } : count >= 1 ? { start, count } : undefined;
-}
-
-/** Writes a number in the caller's own style: as digits where it wrote this or the other bound as digits. */
-function put(copy: Args, value: number, key: string, sibling: string): void {
-  copy[key] = typeof (copy[key] ?? copy[sibling]) === "string" ? String(value) : value;
 }

@@ -114,12 +114,34 @@ function lastBlock(text: string): number {
   return at > 0 || text.startsWith(open) ? at : -1;
 }
 
-/** Whether a text is nothing but annotations: a block of Waymark's, or several. For programs that must not take it for a file. */
+/**
+ * Whether a text is nothing but annotations: a block of Waymark's, or several. For programs that must not take it for a file.
+ *
+ * @example
+ * ```ts
+ * import { isAnnotationText } from "@waymark/waymark";
+ * import { assert } from "@std/assert";
+ *
+ * assert(isAnnotationText("[waymark notice: no map]\nReason: none.\n[end of waymark notice]"));
+ * assert(!isAnnotationText("const a = 1;"));
+ * ```
+ */
 export function isAnnotationText(text: string): boolean {
   return text.trim() !== "" && stripAnnotations(text.trim()) === "";
 }
 
-/** The text without the annotations at its end, and without the blank line before each. For hosts about to write a file. */
+/**
+ * The text without the annotations at its end, and without the blank line before each. For hosts about to write a file.
+ *
+ * @example
+ * ```ts
+ * import { stripAnnotations } from "@waymark/waymark";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const read = "const a = 1;\n\n\n[waymark notice: no map]\nReason: none.\n[end of waymark notice]";
+ * assertEquals(stripAnnotations(read), "const a = 1;\n");
+ * ```
+ */
 export function stripAnnotations(text: string): string {
   for (let at; (at = lastBlock(text)) >= 0;) text = text.slice(0, at).replace(/\n{1,2}$/, "");
   return text;

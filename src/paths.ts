@@ -21,7 +21,7 @@ const DRIVE = /^[a-z]:[\\/]/i;
  */
 export function toDiskPath(path: unknown, cwd?: string): string | undefined {
   const named = path instanceof URL ? path.href : path;
-  if (typeof named !== "string" || REMOTE.test(named) || REMOTE_URL.test(named)) return undefined;
+  if (typeof named !== "string" || REMOTE_URL.test(named)) return undefined;
   const file = /^file:/i.test(named) ? fromFileUrl(named) : named;
   if (!file || file.includes("\0") || REMOTE.test(file) || /^[a-z][a-z\d+.-]+:\/\//i.test(file)) return undefined;
   const windows = DRIVE.test(cwd ?? file);

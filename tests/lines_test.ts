@@ -100,6 +100,9 @@ describe("a bounded count", () => {
     const source = reader(encode("x\n".repeat(1_000_000)), [1000]);
     assertEquals(countUpTo(source, 201), 201);
     assertEquals(source.given, 1000);
+    const exact = reader(encode("x\n".repeat(1000)), [402]);
+    assertEquals(countUpTo(exact, 201), 201);
+    assertEquals(exact.given, 402);
   });
 
   it("knows that a line exists by its first byte", () => {

@@ -1,0 +1,80 @@
+/**
+ * What all dialects share: reading numbers out of a host's arguments without guessing, and writing them back in the caller's
+ * own style. Pure.
+ *
+ * @module
+ */
+
+import type { Dialect, ReadSpan } from "./types.ts";
+
+/** A host's arguments. */
+export type Args = Record<string, unknown>;
+
+/** A read without its path. */
+export type Range = Omit<ReadSpan, "path">;
+
+/** What all constructors take. */
+export interface DialectOptions {
+  /** The host's names for its read tool. Default: none. */
+  readonly tools?: readonly string[];
+  /** The argument with the path, a string or a URL. Default `path`. */
+  readonly path?: string;
+  /** Calls that are no read of a range of text lines: they are passed on. Default: none. */
+  readonly skip?: (args: Record<string, unknown>) => boolean;
+}
+
+/** What line 0 means to a host that counts from 1: the first line; the same, but numbered wrongly; or an error. */
+export type ZeroLine = "first" | "rewrite" | "refuse";
+
+/** A dialect of its three parts; the path, the shape of the arguments and the copy are the same for all. */
+export function dialect(options: DialectOptions, parts: {
+  read: (args: Args) => Range | undefined;
+  write: (copy: Args, span: ReadSpan, asked: ReadSpan | undefined) => void;
+  describe: (start: number, count: number) => string;
+}): Dialect {
+  const { tools = [], path = "path", skip } = options;
+  const parse = (given: unknown): ReadSpan | undefined => {
+    if (typeof given !== "object" || given === null) return undefined;
+    const args = given as Args, named = args[path], file = named instanceof URL ? named.href : named;
+    if (typeof file !== "string" || file === "" || skip?.(args)) return undefined;
+    const span = parts.read(args);
+    return span && { path: file, ...span };
+  };
+  return {
+    tools,
+    parse,
+    apply(args, span) {
+      const asked = parse(args);
+      if (asked && asked.start === span.start && asked.count === span.count) return args;
+      const copy = Object.assign(Object.create(Object.getPrototypeOf(args)), args);
+      parts.write(copy, span, asked);
+      return copy;
+    },
+    describe: parts.describe,
+  };
+}
+
+/** A whole number, or digits; `undefined` where absent, NaN for everything else. */
+export function whole(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const number = typeof value === "string" && /^-?\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) ? number as number : NaN;
+}
+
+/** The first line, 1-based, of an argument that may be absent; NaN where it cannot be read. */
+export function first(value: unknown, base: 0 | 1, zero: ZeroLine): number {
+  const number = whole(value);
+  if (number === undefined) return 1;
+  return number === 0 && base === 1 && zero !== "refuse" ? 1 : number + 1 - base;
+}
+
+/** A range where there is one: neither NaN nor anything below 1 is. */
+export function range(start: number, count: number | undefined): Range | undefined {
+  if (!(start >= 1)) return undefined;
+  return count === undefined ? { start } : count >= 1 ? { start, count } : undefined;
+}
+
+/** Writes a number in the caller's own style: as digits where it wrote this or the other bound as digits. */
+export function put(copy: Args, value: number, key: string, sibling: string): void {
+  copy[key] = typeof (copy[key] ?? copy[sibling]) === "string" ? String(value) : value;
+}
