@@ -17,8 +17,7 @@ const VERSION = 1;
 /** A function inside another is listed where the outer one has more lines than this. */
 const LONG_FUNCTION = 60;
 
-const CLOSER = /^(?:[\])}]|end\b|fi\b|esac\b|done\b|<\/)/;
-const REOPENS = /(?:[{([,]|\b(?:do|then|begin)|->|=>|[)\w\]] ?:)$/;
+const CLOSER = /^(?:[\])}>]|end\b|fi\b|esac\b|done\b|<\/)/;
 const CONTINUES =
   /^(?:[{:.|?]|&&|[-=]>|(?:else|elsif|elif|catch|finally|rescue|ensure|except|where|throws|implements|extends|with)\b)/;
 
@@ -37,6 +36,7 @@ interface Open {
 export function scan(text: string, extension: string): Region[] {
   const lines = text.split("\n"), style = styleOf(extension), all: Open[] = [], open: Open[] = [];
   let until = "", string = false;
+  if (lines.at(-1) === "") lines.pop();
 
   const close = (): void => {
     const { end } = open.pop()!, outer = open.at(-1);
@@ -61,7 +61,6 @@ export function scan(text: string, extension: string): Region[] {
       if (indent === inner.indent && (CLOSER.test(line) || CONTINUES.test(line))) {
         inner.end = row;
         inner.name ||= /^\}\s*([\w$]+)/.exec(line)?.[1] ?? "";
-        if (CLOSER.test(line) && !REOPENS.test(line)) close();
         break;
       }
       if (indent === inner.indent && style.label.test(line)) break;

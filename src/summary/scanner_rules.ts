@@ -69,7 +69,7 @@ const DECLARATION = new RegExp(
     Object.keys(KEYWORDS).join("|")
   })(?![\\w.:(])\\s*(?:(?:class|struct|interface)\\b\\s*)?\\*?\\s*` +
     `(?:\\(\\s*(?:${NAME}\\s+)?\\*?(${NAME})[^()]*\\)\\s*)?(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>\\s*)?` +
-    `((?:${NAME}(?:\\.|::))*~?${NAME}[?!]?)?(.*)`,
+    `((?:${NAME}(?:<[^<>]*>)?\\??(?:\\.|::|:(?=\\w+\\s*\\()))*~?${NAME}(?:[?!]|=(?=\\())?)?(.*)`,
 );
 const ASSIGNED = new RegExp(
   `^(?:export\\s+)?(?:(?:const|let|var|local)\\s+|(?:module\\.)?exports\\.|)(${NAME}(?:\\.${NAME})*)(?:\\s*:[^=]*)?` +
@@ -100,7 +100,7 @@ function readCode(extension: string): Style["read"] {
     const [, modifiers = "", keyword = "", receiver, name, rest = ""] = DECLARATION.exec(line) ?? [];
     let kind = KEYWORDS[keyword];
     if (kind && (!isC || !/^(?:class|struct|union|enum)$/.test(keyword) || /^[^;=()]*(?:\{.*)?$/.test(rest))) {
-      if (kind === "other") return { kind, name: /^[^{=;"']*/.exec(line.slice(modifiers.length))![0].trim() };
+      if (kind === "other") return { kind, name: /^(?:::|[^{=;"':])*/.exec(line.slice(modifiers.length))![0].trim() };
       if (kind === "function" && !name) return modifiers.includes("default") ? { kind, name: "default" } : undefined;
       if (kind === "type") {
         kind = /^\s+struct\b/.test(rest) ? "class" : /^\s+interface\b/.test(rest) ? "interface" : kind;
@@ -146,7 +146,9 @@ function readCallable(
     const isConstructor = inClass && (!isC || name === parent!.name || name === `~${parent!.name}`);
     const isSplit = isC && !inClass && indent === 0 && /^[\w\s*&:<>,]*[\w*&>]$/.test(previous) &&
       !CONTROL.test(previous);
-    if (/^TEST/.test(name)) return { kind: "test", name: line.replace(/\s*\{.*$/, "") };
+    if (isC && !inClass && /^[A-Z][A-Z\d_]+$/.test(name) && (line.endsWith("{") || peek(1) === "{")) {
+      return { kind: /^TEST/.test(name) ? "test" : "function", name: line.replace(/\s*\{$/, "") };
+    }
     if (!isConstructor && !isSplit) return undefined;
     if (isSplit) offset = -1;
   } else if (
@@ -255,7 +257,11 @@ for (const extension of "ts mts cts tsx js mjs cjs jsx css json".split(" ")) {
 }
 
 const TRIPLE = /^(?:pyi?|exs?|kt|kts|scala|sc|java|swift|groovy|gradle|jl|toml)$/;
-const HEREDOC = /<<[-~]?\s*\\?(["']?)([A-Za-z_]\w*)\1/;
+const HEREDOCS: Readonly<Record<string, RegExp>> = {
+  sh: /<<-?\s*\\?(["']?)([A-Za-z_]\w*)\1/,
+  rb: /<<[-~]?(["'`]?)([A-Z_]\w*)\1/,
+  php: /<<<\s*(["']?)([A-Za-z_]\w*)\1/,
+};
 const CODE_START = /^(?:export|import|function|class|interface|type|const|async|describe|func|pub|fn)\b/;
 const STRINGS = /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g;
 /** Starts of SQL statements that end the one before. */
@@ -298,7 +304,11 @@ export function styleOf(extension: string): Style {
       }
       if (family === "md") return [/^(?:```|~~~)/.exec(line)?.[0] ?? "", false];
       if (isSlash && line.includes("/*")) {
-        const end = opener("/*", "*/", isComment ? line : line.replace(STRINGS, ""));
+        const end = opener(
+          "/*",
+          "*/",
+          isComment ? line.replace(/^\/\/.*/, "") : line.replace(STRINGS, "").replace(/\/\/.*/, ""),
+        );
         if (end) return [end, false];
       }
       if (line.includes("<!--") && family === "html") return [opener("<!--", "-->"), false];
@@ -308,7 +318,7 @@ export function styleOf(extension: string): Style {
       if (/^(?:[mc]?[jt]sx?|vue|svelte|astro|go)$/.test(extension) && line.includes("`")) {
         return [line.replace(STRINGS, "").replaceAll("\\`", "").split("`").length % 2 ? "" : "`", true];
       }
-      const heredoc = /^(?:sh|rb|php|pl)$/.test(family) && HEREDOC.exec(line)?.[2];
+      const heredoc = HEREDOCS[family]?.exec(line)?.[2];
       return [
         heredoc || (family === "sql" && odd("$$") ? "$$" : extension === "rb" && line === "=begin" ? "=end" : ""),
         Boolean(heredoc),

@@ -1,0 +1,132 @@
+/**
+ * A model's regions held against the declarations of the same file. Pure.
+ *
+ * Promised: a declaration the model put elsewhere stands where it is; one whose name is nowhere in the text is gone and
+ * counted; everything else stays as it was, unverified; the result is flat. Never throws. Absent: any view on what the
+ * model wrote about a region.
+ *
+ * @module
+ */
+
+import { arrange } from "../summary/normalize.ts";
+import type { Audit, Region, RegionKind } from "../types.ts";
+
+/** What the audit is done against. */
+export interface AuditSource {
+  /** What the outline found, in any order. */
+  readonly declarations: readonly Region[];
+  /** The file's text. */
+  readonly text: string;
+  /** The file's number of lines. */
+  readonly lines: number;
+}
+
+/** What {@linkcode auditRegions} gives. */
+export interface Audited {
+  /** Sorted and flat. */
+  readonly regions: Region[];
+  /** What was found. */
+  readonly audit: Audit;
+}
+
+/** A region is moved by at most so many lines. */
+const NEAR = 40;
+
+/** Kinds that stand for a declaration: only they are looked up. */
+const DECLARED: ReadonlySet<RegionKind> = new Set<RegionKind>(["class", "interface", "type", "function", "method"]);
+
+/** Words a model puts beside a name. */
+const NOISE = new Set(
+  ("abstract async class const constructor def default enum export exported fn func function get impl interface internal local " +
+    "method methods mod module namespace override private protected protocol pub public readonly set static struct trait type " +
+    "functions class classes types interfaces helper helpers the and of for in to").split(" "),
+);
+
+/** The regions, checked. */
+export function auditRegions(regions: readonly Region[], source: AuditSource): Audited {
+  const byName = new Map<string, Region[]>();
+  for (const declaration of source.declarations) {
+    if (!DECLARED.has(declaration.kind)) continue;
+    const key = fold(lastComponent(declaration.name));
+    if (key) byName.set(key, [...byName.get(key) ?? [], declaration]);
+  }
+  const text = fold(source.text);
+  let dropped = 0;
+  const claims: Claim[] = [];
+  const kept = regions.filter((region, index) => {
+    if (!DECLARED.has(region.kind)) return true;
+    const declaration = match(region, byName.get(fold(lastComponent(region.name))) ?? []);
+    if (declaration) claims.push({ region, declaration, index });
+    else if (!occurs(region.name, text)) return dropped++, false;
+    return true;
+  });
+  const moves = settle(claims);
+  const placed = kept.map((region) => {
+    const declaration = moves.get(region);
+    return declaration ? { ...region, start: declaration.start, end: declaration.end } : region;
+  });
+  const { regions: flat } = arrange(placed, source.lines);
+  return { regions: flat, audit: { ...tally(moves, flat), dropped } };
+}
+
+/** A region and the declaration it stands for. */
+interface Claim {
+  readonly region: Region;
+  readonly declaration: Region;
+  readonly index: number;
+}
+
+/** The one declaration a region stands for: the one where it stands, else the only one near. */
+function match(region: Region, candidates: readonly Region[]): Region | undefined {
+  const there = candidates.filter(({ start }) => start === region.start);
+  if (there.length === 1) return there[0];
+  const near = candidates.filter(({ start }) => Math.abs(start - region.start) <= NEAR);
+  return near.length === 1 ? near[0] : undefined;
+}
+
+/** Each declaration to the nearest of the regions that claim it; a function told in two parts stays in two parts. */
+function settle(claims: readonly Claim[]): Map<Region, Region> {
+  const nearest = new Map<Region, Claim>();
+  for (const claim of claims) {
+    const other = nearest.get(claim.declaration);
+    if (!other || distance(claim) < distance(other)) nearest.set(claim.declaration, claim);
+  }
+  return new Map([...nearest.values()].map(({ region, declaration }) => [region, declaration]));
+}
+
+function distance({ region, declaration }: Claim): number {
+  return Math.abs(region.start - declaration.start) + Math.abs(region.end - declaration.end);
+}
+
+/** How many of the matched regions stood where the outline has them, and how many were moved there. */
+function tally(moves: ReadonlyMap<Region, Region>, flat: readonly Region[]): { verified: number; moved: number } {
+  const ends = new Map(flat.map(({ start, end }) => [start, end]));
+  let verified = 0, moved = 0;
+  for (const [region, { start, end }] of moves) {
+    if (!ends.has(start)) continue; // another region took its place
+    const isThere = region.start === start && (region.end === end || region.end === ends.get(start));
+    isThere ? verified++ : moved++;
+  }
+  return { verified, moved };
+}
+
+/** Whether any part of a name is in the text (folded). A name without a word in it cannot be looked for. */
+function occurs(name: string, text: string): boolean {
+  const words = name.replace(/\([^)]*\)?|<[^>]*>?/g, " ").split(/[\s,;|&+/]+/).map((word) => fold(lastComponent(word)))
+    .filter(Boolean);
+  const telling = words.filter((word) => !NOISE.has(word));
+  const sought = telling.length ? telling : words;
+  return sought.length === 0 || sought.some((word) => text.includes(word));
+}
+
+/** The last part of a qualified name, without parameters: `Foo.bar(x)` is `bar`. */
+function lastComponent(name: string): string {
+  const bare = name.replace(/[(<[{][^]*$/, "").trim();
+  const words = bare.split(/\s+/).filter((word) => !NOISE.has(word.toLowerCase()));
+  return (words.at(-1) ?? bare).split(/\.|::|#|->|\//).filter(Boolean).at(-1) ?? "";
+}
+
+/** Case and punctuation set aside, so that `parse_config` is `parseConfig`. */
+function fold(text: string): string {
+  return text.toLowerCase().replace(/[_$\-?!`'"*&~]/g, "");
+}

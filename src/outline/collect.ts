@@ -1,0 +1,172 @@
+/**
+ * The declarations of a syntax tree, nested as the file has them. Pure: the tree comes in, regions go out.
+ *
+ * Promised: every region lies in the tree, outer before inner, starts in order; names and notes are not yet cleaned or masked.
+ *
+ * @module
+ */
+
+import type { Node } from "web-tree-sitter";
+import type { Region, RegionKind } from "../types.ts";
+import type { Entry } from "./entries.ts";
+import type { Grammar } from "./grammars.ts";
+import { commentAbove, docString, signature } from "./notes.ts";
+import { readBlock, readNode } from "./readers.ts";
+
+/** A region, and the line that has its name. */
+export interface Declaration extends Region {
+  /** 1-based. */
+  readonly line: number;
+}
+
+/** A function inside another is listed where the outer one has more lines than this. */
+export const LONG_FUNCTION = 60;
+/** And itself at least so many. */
+const INNER_FUNCTION = 5;
+/** What a damaged tree can take for a name. */
+const NOT_NAMES = /^(?:function|if|for|while|switch|return|catch|else|throw|await|case)$/;
+
+const TESTS = /\b(?:describe|it|test|suite|context|specify)(?:\.\w+)*\s*\(/;
+const TEST_START = /^\s*(?:describe|it|test|suite|context|specify|bench)\b/;
+
+/** The declarations of a tree. */
+export function collect(
+  root: Node,
+  grammar: Grammar,
+  source: string,
+  { isHeader }: { isHeader: boolean },
+): Declaration[] {
+  const entries = readAll(root, grammar, source).sort((a, b) => a.start - b.start || b.end - a.end);
+  const lines = source.split("\n");
+  return merge(nest(entries), grammar, isHeader).map((entry) => ({
+    start: entry.start + 1,
+    end: entry.end + 1,
+    kind: entry.kind,
+    name: entry.name,
+    note: noteOf(entry, { lines, source, grammar }),
+    line: entry.line + 1,
+  }));
+}
+
+function readAll(root: Node, grammar: Grammar, source: string): Entry[] {
+  const kinds = new Map<string, RegionKind>();
+  for (const [kind, types] of Object.entries(grammar.nodes)) {
+    for (const type of types.split(" ")) kinds.set(type, kind as RegionKind);
+  }
+  for (const type of grammar.values?.split(" ") ?? []) kinds.set(type, "function");
+  const entries: Entry[] = [];
+  for (const node of root.descendantsOfType([...kinds.keys()])) {
+    const entry = node?.isNamed ? readNode(node, kinds.get(node.type)!, grammar) : undefined;
+    if (!entry || NOT_NAMES.test(entry.name)) continue;
+    if (!(entry.isBare && node.parent?.type === "ERROR")) entries.push(entry);
+  }
+  const taken = new Set(entries.map(({ start, end }) => `${start} ${end}`));
+  const blocks = new Set(grammar.blocks?.split(" "));
+  for (const node of blocks.size ? root.namedChildren : []) {
+    if (!node || !blocks.has(node.type)) continue;
+    const entry = readBlock(node, source);
+    if (entry && !taken.has(`${entry.start} ${entry.end}`)) entries.push(entry);
+  }
+  return entries.concat(blocks.size && TESTS.test(source) ? readInnerTests(root, source) : []);
+}
+
+/** Tests inside other tests. */
+function readInnerTests(root: Node, source: string): Entry[] {
+  const entries: Entry[] = [];
+  for (const node of root.descendantsOfType(["expression_statement", "call"])) {
+    if (!node || node.parent?.id === root.id || !TEST_START.test(source.slice(node.startIndex, node.startIndex + 40))) {
+      continue;
+    }
+    const entry = readBlock(node, source);
+    if (entry?.kind === "test") entries.push(entry);
+  }
+  return entries;
+}
+
+/** An entry that knows what it lies in. */
+interface Nested extends Entry {
+  readonly holder: Nested | undefined;
+  isBare: boolean;
+}
+
+/** Puts entries inside each other and leaves out what is too small to be worth a row. */
+function nest(sorted: readonly Entry[]): Nested[] {
+  const kept: Nested[] = [], open: Nested[] = [];
+  for (const entry of sorted) {
+    while (open.length && open[open.length - 1]!.end < entry.start) open.pop();
+    let holder = open[open.length - 1];
+    while (holder && holder.end < entry.end) holder = holder.holder; // a tree never does this; a damaged one may
+    if (entry.end - entry.start + 1 < entry.atLeast) continue;
+    if (holder && (entry.kind === "import" || isSmall(entry, holder))) continue;
+    const kind = entry.kind === "function" && holder?.hasMembers ? "method" : entry.kind;
+    const nested: Nested = { ...entry, kind, holder };
+    kept.push(nested);
+    open.push(nested);
+  }
+  return kept;
+}
+
+function isSmall(entry: Entry, holder: Nested): boolean {
+  if (entry.start === holder.start && entry.end === holder.end) return true;
+  if (!isFunction(entry) || !isFunction(holder)) return false;
+  return holder.end - holder.start < LONG_FUNCTION || entry.end - entry.start + 1 < INNER_FUNCTION;
+}
+
+function isFunction({ kind }: Entry): boolean {
+  return kind === "function" || kind === "method";
+}
+
+/** Makes one of the overloads of a function, of the clauses of a definition, and of imports that follow each other. */
+function merge(entries: readonly Nested[], grammar: Grammar, isHeader: boolean): Nested[] {
+  const last = new Map<Nested | undefined, Nested>();
+  const merged = entries.filter((entry) => {
+    const before = last.get(entry.holder);
+    if (!before || !isContinued(before, entry, grammar)) return last.set(entry.holder, entry);
+    before.end = Math.max(before.end, entry.end);
+    before.isBare = entry.isBare;
+    return false;
+  });
+  const isC = grammar.grammar === "c" || grammar.grammar === "cpp";
+  return isC && !isHeader ? merged.filter(({ isBare }) => !isBare) : merged;
+}
+
+function isContinued(before: Nested, entry: Nested, { clauses }: Grammar): boolean {
+  if (entry.kind === "import") return before.kind === "import" && entry.start - before.end <= 2;
+  return before.name === entry.name && isFunction(entry) && isFunction(before) && (before.isBare || clauses === true);
+}
+
+/** What a note is made from. */
+interface Source {
+  readonly lines: readonly string[];
+  readonly source: string;
+  readonly grammar: Grammar;
+}
+
+/** How an entry is used: what its documentation says first, or its signature. */
+function noteOf(entry: Nested, { lines, source, grammar }: Source): string {
+  if (entry.kind === "import") return "";
+  const documented = commentAbove(lines, entry.start, grammar.comment);
+  if (documented) return documented;
+  const body = lineAt(source, entry);
+  if (grammar.grammar === "python") {
+    const inside = docString(lines, body);
+    if (inside) return inside;
+  }
+  if (grammar.grammar === "elixir" && /^\s*(?:@spec|@doc|"""|.*"""$)/.test(lines[entry.start - 1] ?? "")) {
+    const from = lines.slice(Math.max(0, entry.start - 60), entry.start).findLastIndex((line) =>
+      /^\s*@doc\b/.test(line)
+    );
+    const inside = from < 0 ? "" : docString(lines, Math.max(0, entry.start - 60) + from);
+    if (inside) return inside;
+  }
+  if (/^(?:test|config|constant)$/.test(entry.kind)) return "";
+  const head = signature(source.slice(entry.from, Math.min(entry.body, entry.from + 2000)), isFunction(entry));
+  return head.length > entry.name.length + 3 && head !== entry.name ? head : "";
+}
+
+/** The row of an entry's body. */
+function lineAt(source: string, entry: Nested): number {
+  let row = entry.line;
+  for (let at = source.indexOf("\n", entry.from); at >= 0 && at < entry.body; at = source.indexOf("\n", at + 1)) row++;
+  return row;
+}
