@@ -149,11 +149,11 @@ export function stripAnnotations(text: string): string {
 
 /** Anything that could end a line, hide text or reorder it; joiners stay, for emoji and scripts that need them. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, HIDDEN = /(?![\u200c\u200d])\p{Cf}/gu;
-const OURS = /\[(?=\s*(?:end of )?waymark)/gi, PLAIN = /^[!-Z\\-~]+(?: [!-Z\\-~]+)*$/;
+const OURS = /\[(?=\s*(?:end of )?waymark)/gi, SUSPECT = /[^ -Z\\-~]|^ | $| {2}/;
 
 /** One line of plain text in which nothing stored can be a boundary, a row or a column of ours. */
 function clean(text: string): string {
-  if (PLAIN.test(text)) return text;
+  if (!SUSPECT.test(text)) return text;
   return text.toWellFormed().replace(HIDDEN, "").replace(CONTROLS, " ").replace(OURS, "(").trim();
 }
 

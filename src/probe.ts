@@ -66,10 +66,12 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
   if (matches(path, include)) return true;
   const name = path.slice(path.search(/[^\\/]*$/)).toLowerCase(), dot = name.lastIndexOf(".");
   if (dot <= 0 || dot === name.length - 1) return false;
-  const { lockFiles, patterns, ...extensions } = UNGUARDED, extension = name.slice(dot + 1);
-  return !Object.values(extensions).some((list) => list.includes(extension)) && !lockFiles.includes(name) &&
-    !matches(name, patterns);
+  const { lockFiles, patterns, ...extensions } = UNGUARDED;
+  unguarded ??= new Set(Object.values(extensions).flat());
+  return !unguarded.has(name.slice(dot + 1)) && !lockFiles.includes(name) && !matches(name, patterns);
 }
+
+let unguarded: ReadonlySet<string> | undefined;
 
 /** Whether a path is that of a file with secrets, by {@linkcode SECRET_FILES}. */
 export function isSecretPath(path: string): boolean {
