@@ -44,9 +44,13 @@ export function abortFailure(model: string, signal: AbortSignal): WaymarkError {
 /** Any rejection as one of ours: kept where it is one, else in its own words, with its status where it has one. */
 export function asRequestFailure(model: string, error: unknown): WaymarkError {
   if (error instanceof WaymarkError) return error;
-  const { status, statusCode } = typeof error === "object" && error !== null ? error as Record<string, unknown> : {};
-  const code = [status, statusCode].find((value) => typeof value === "number") as number | undefined;
+  const fields = typeof error === "object" && error !== null ? error as Record<string, unknown> : {};
+  const status = [fields.status, fields.statusCode].find((value) => typeof value === "number") as number | undefined;
   const words = error instanceof Error ? error.message || error.name : String(error);
-  const said = code === undefined || words.startsWith(String(code)) ? words : `${code} ${words}`;
-  return requestFailure(model, said, { cause: error, ...(code === undefined ? {} : { status: code }) });
+  const said = status === undefined || words.startsWith(String(status)) ? words : `${status} ${words}`;
+  return requestFailure(model, said, {
+    ...(status === undefined ? {} : { status }),
+    // An error with fields may hold the whole request, and so the file: failures are remembered, files must not be.
+    ...(error instanceof Error && !Object.keys(error).length ? { cause: error } : {}),
+  });
 }

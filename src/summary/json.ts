@@ -121,7 +121,8 @@ class Reader {
   }
 
   #readEscape(): string {
-    const code = this.#text[this.at++] ?? "";
+    const code = this.#text[this.at] ?? "";
+    this.at += code.length;
     if (code !== "u") return ESCAPES[code] ?? code;
     const digits = /^[0-9a-f]{4}/i.exec(this.#text.slice(this.at, this.at + 4))?.[0];
     if (!digits) return code;

@@ -2,11 +2,28 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { describe, it } from "node:test";
 import { WaymarkError } from "../../src/errors.ts";
 import { completionModel } from "../../src/providers/custom.ts";
+import type { CompletionRequest } from "../../src/types.ts";
+import { testModel } from "../contracts/model.ts";
 import { codeFile, GOOD, spyContext } from "../summary/files.ts";
 
-describe("a model of one's own", () => {
-  const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
+testModel("house-model", (replies) => {
+  const calls: CompletionRequest[] = [];
+  const model = completionModel({
+    name: "house-model",
+    complete: (request) => {
+      const reply = replies[calls.push(request) - 1]!;
+      if (reply === "hang") return new Promise(() => {});
+      if ("status" in reply) return Promise.reject(Object.assign(new Error(reply.words), { status: reply.status }));
+      return Promise.resolve({ stopReason: "end", usage, ...reply });
+    },
+  });
+  const requests = () => calls.map(({ signal: _, ...rest }) => ({ ...rest, tools: "tools" in rest }));
+  return Promise.resolve({ model, requests });
+});
+
+describe("a model of one's own", () => {
   it("makes maps with the function it was given", async () => {
     const limits: number[] = [];
     const model = completionModel({

@@ -137,6 +137,11 @@ describe("reading JSON", () => {
     assertEquals(({} as Record<string, unknown>).polluted, undefined);
   });
 
+  it("ends at the end of a text that ends in a backslash", () => {
+    assertEquals(read('{"a":"x\\'), { value: {}, torn: true, end: 8 });
+    assertEquals(read('{"a\\'), { value: {}, torn: true, end: 4 });
+  });
+
   it("never throws, and never ends outside the text", () => {
     const piece = fc.constantFrom(
       "{",
@@ -159,10 +164,13 @@ describe("reading JSON", () => {
       " ",
       "null",
     );
-    fc.assert(fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-      const text = "{" + pieces.join("");
-      const found = readJson(text, 0);
-      assert(!found || (found.end > 0 && found.end <= text.length));
-    }));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const text = "{" + pieces.join("");
+        const found = readJson(text, 0);
+        assert(!found || (found.end > 0 && found.end <= text.length));
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

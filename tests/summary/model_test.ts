@@ -77,6 +77,18 @@ describe("a good answer", () => {
     assert(Number.isInteger(usage.ms) && usage.ms >= 0);
   });
 
+  it("with odd token counts costs nothing that is not a number", async () => {
+    const usage = { input: -4, output: NaN, cacheRead: "9" as unknown as number, cacheWrite: Infinity };
+    assertEquals({ ...(await succeed([{ text: GOOD, usage }])).usage, ms: 0 }, {
+      calls: 1,
+      input: 0,
+      output: 0,
+      cacheRead: 0,
+      cacheWrite: 0,
+      ms: 0,
+    });
+  });
+
   it("with gaps is a map with gaps, at no further cost", async () => {
     const { summary, calls } = await run([
       JSON.stringify({ prose: "p", regions: [{ start: 100, end: 110, name: "middle" }] }),
@@ -289,6 +301,13 @@ describe("a failure, which no repair could mend", () => {
     assertEquals(coded.status, 429);
     assertStringIncludes(coded.message, "429 too many");
     assertStringIncludes((await fail(() => Promise.reject("just words"))).error.message, "just words");
+  });
+
+  it("keeps a plain error as its cause, but none that may hold the request, and with it the file", async () => {
+    const bug = new TypeError("x is not a function");
+    assertEquals(((await fail([bug])).error.cause as Error).cause, bug);
+    const heavy = Object.assign(new Error("bad request"), { statusCode: 400, requestBodyValues: { text: FILE.text } });
+    assertEquals(((await fail([heavy])).error.cause as Error).cause, undefined);
   });
 
   it("is a function that throws at once", async () => {
