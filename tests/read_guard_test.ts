@@ -444,6 +444,7 @@ describe("verifiedLines()", () => {
         ["one\r\ntwo\r\nthree\r\nfour\r\n", 4],
         ["\ufeffone\ntwo\nthree\nfour", 4],
         ["one\ntwo\nthree\nfour\n[more lines]\n", 4],
+      ["[lines 1-4 of 9]\none\ntwo\nthree\nfour\n", 4],
         ["one\ntwo", 2],
         ["one\ntwo\nthr", 2],
         ["one\ntwo\n\n[2 more lines]", 2],
