@@ -27,22 +27,20 @@
  */
 
 export { type Begun, compose, type Halves, split, type SplitOptions } from "./src/compose.ts";
-export {
-  type ToolFunction,
-  wrap,
-  type WrapOptions,
-  type Wrapped,
-  wrapTools,
-  type WrapToolsOptions,
-} from "./src/wrap.ts";
+export { type ToolFunction, wrap, type WrapOptions, type Wrapped } from "./src/wrap.ts";
+export { wrapTools, type WrapToolsOptions } from "./src/wrap_tools.ts";
 export { dialects, headOnly, offsetLimit, startEnd, viewRange } from "./src/dialects.ts";
+export type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOptions } from "./src/dialects.ts";
+export type { DialectOptions, ZeroLine } from "./src/arguments.ts";
 export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";
 export { createWaymark } from "./src/waymark.ts";
-export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/waymark.ts";
-export { readGuideline, type SummarizeFileTool } from "./src/summarize_file.ts";
-export { isAnnotationText, renderMap, stripAnnotations } from "./src/file_map.ts";
-export { SECRET_FILES, UNGUARDED } from "./src/probe.ts";
-export { WaymarkError, type WaymarkErrorCode } from "./src/errors.ts";
+export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/options.ts";
+export type { MapLimits } from "./src/maps.ts";
+export { readGuideline } from "./src/summarize_file.ts";
+export type { SummarizeFileArguments, SummarizeFileInfo, SummarizeFileTool, ToolWords } from "./src/summarize_file.ts";
+export { isAnnotationText, renderMap, type RenderMapOptions, stripAnnotations } from "./src/file_map.ts";
+export { type NameRules, SECRET_FILES, UNGUARDED } from "./src/probe.ts";
+export { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "./src/errors.ts";
 export type { WaymarkEvent, WaymarkStats } from "./src/events.ts";
 export type * from "./src/types.ts";

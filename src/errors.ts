@@ -36,6 +36,7 @@ export interface WaymarkErrorOptions extends ErrorOptions {
  * ```
  */
 export class WaymarkError extends Error {
+  /** Always `WaymarkError`. */
   override readonly name = "WaymarkError";
   /** What went wrong, for programs. */
   readonly code: WaymarkErrorCode;

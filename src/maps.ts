@@ -10,7 +10,9 @@ import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { rank } from "./file_map.ts";
 import { countLines } from "./lines.ts";
+import { createPauses } from "./pauses.ts";
 import type { Clock, FailureReason, FileMap, OutlineParser, SourceFile, Summarizer } from "./types.ts";
+import { createTurns, withSignal } from "./waiting.ts";
 
 /** Limits on what maps may cost. */
 export interface MapLimits {
@@ -70,22 +72,10 @@ export interface Maps {
   get(file: LoadedFile, request?: MapRequest): Promise<{ map: FileMap; hit: boolean }>;
 }
 
-/** Strikes in a row, over all files, after which a summarizer is left alone for a while. */
-const STRIKES = 3;
-/** Most failures remembered. */
-const MAX_FAILURES = 1000;
-/** Answers that mean the next file would fail just the same. */
-const HOPELESS = new Set([401, 403, 404]);
-
 interface Run {
   readonly promise: Promise<FileMap>;
   readonly controller: AbortController;
   waiting: number;
-}
-
-interface Failure {
-  readonly until: number;
-  readonly error: WaymarkError;
 }
 
 /** Makes the map-maker of one instance. */
@@ -96,35 +86,14 @@ export function createMaps(options: MapsOptions): Maps {
     options.limits ?? {};
   const byModel = rank(summarizer.maker) === rank("model:");
   const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
+  // A parser says the same of the same bytes for ever; a model may do better after a while.
+  const pauses = createPauses({ forMs: byModel ? retryAfterMs : Infinity, clock });
   const runs = new Map<string, Run>();
-  const failures = new Map<string, Failure>();
-  let calls = 0, strikes = 0, down: Failure | undefined;
+  let calls = 0;
 
   const find = (file: LoadedFile): FileMap | undefined => {
     const map = file.cache.get(file.key, file.hash);
     return map && rank(map.maker) >= rank(summarizer.maker) ? map : undefined;
-  };
-
-  const remember = (hash: string, error: WaymarkError): void => {
-    if (error.code === "aborted" || error.code === "budget") return;
-    // A parser says the same of the same bytes for ever; a model may do better after a while.
-    const failure = { until: byModel ? clock.now() + retryAfterMs : Infinity, error };
-    if (failures.size >= MAX_FAILURES) failures.delete(failures.keys().next().value!);
-    failures.set(hash, failure);
-    const faulty = error.code === "provider-error" || error.code === "timeout" || error.code === "no-key";
-    strikes = faulty ? strikes + 1 : 0;
-    if (faulty && (strikes >= STRIKES || HOPELESS.has(error.status ?? 0))) down = failure;
-  };
-
-  const checkPause = (file: LoadedFile): void => {
-    const now = clock.now();
-    const failure = [failures.get(file.hash), down].find((known) => known && known.until > now);
-    if (!failure) return;
-    if (failure.until === Infinity) throw failure.error;
-    const seconds = Math.ceil((failure.until - now) / 1000);
-    throw new WaymarkError("backing-off", `${failure.error.message}; the next try is in ${seconds} s`, {
-      cause: failure.error,
-    });
   };
 
   const make = async (file: LoadedFile, signal: AbortSignal): Promise<FileMap> => {
@@ -207,7 +176,7 @@ export function createMaps(options: MapsOptions): Maps {
           cause,
         })
         : asFailure(file.path, cause);
-      remember(file.hash, error);
+      pauses.remember(file.hash, error);
       throw error;
     }
   };
@@ -246,7 +215,7 @@ export function createMaps(options: MapsOptions): Maps {
         return { map: found, hit: true };
       }
       emit({ type: "miss", path: file.path, why: missed(file, refresh) });
-      if (!refresh && !insist) checkPause(file);
+      if (!refresh && !insist) pauses.check(file.hash);
       let map: FileMap;
       if (refresh) {
         const controller = new AbortController();
@@ -257,9 +226,7 @@ export function createMaps(options: MapsOptions): Maps {
       } else {
         map = await join(file, signal);
       }
-      strikes = 0;
-      down = undefined;
-      failures.delete(file.hash);
+      pauses.clear(file.hash);
       return { map, hit: false };
     },
   };
@@ -275,51 +242,6 @@ function asFailure(path: string, cause: unknown): WaymarkError {
   if (cause instanceof WaymarkError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   return new WaymarkError("internal", `Cannot summarize ${path}: ${message}`, { cause });
-}
-
-/** Settles with the promise, or rejects when the signal aborts first. The promise's own late rejection is handled. */
-async function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (!signal) return await promise;
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  promise.catch(() => {});
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
-/** Lets so many in at once; the rest wait in order, as long as their signal lets them. */
-function createTurns(most: number): { take(signal: AbortSignal): Promise<() => void> } {
-  const queue: (() => void)[] = [];
-  let active = 0;
-  const release = (): void => {
-    const next = queue.shift();
-    if (next) next(); // the place changes hands without ever being free
-    else active--;
-  };
-  return {
-    async take(signal) {
-      if (active < most) {
-        active++;
-        return release;
-      }
-      const turn = Promise.withResolvers<void>();
-      queue.push(turn.resolve);
-      try {
-        await withSignal(turn.promise, signal);
-      } catch (error) {
-        const index = queue.indexOf(turn.resolve);
-        if (index >= 0) queue.splice(index, 1);
-        else release();
-        throw error;
-      }
-      return release;
-    },
-  };
 }
 
 /** A reason for a notice from what {@linkcode Maps.get} rejected with. */

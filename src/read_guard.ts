@@ -27,18 +27,26 @@ import type {
   Summarizer,
 } from "./types.ts";
 
-/** What a read guard works with. Alone it keeps nothing: one run of the summarizer for each long read. */
-export interface ReadGuardOptions {
-  /** Makes the maps. Default: the built-in line scanner. Unused where `maps` is given. */
+/** Options of {@linkcode readGuard}. */
+export interface ReadGuardOptions extends NameRules {
+  /** Makes the maps. Default: the built-in line scanner. */
   readonly summarizer?: Summarizer | undefined;
-  /** Gets and makes maps. Default: made anew for every read, kept nowhere. */
-  readonly maps?: Pick<Maps, "get"> | undefined;
-  /** Makes the map where `maps` fails, so that the read is shortened all the same. Default: it runs as asked. */
-  readonly fallback?: Pick<Maps, "get"> | undefined;
-  /** Finds and reads files. Default: this machine's disk, from the working directory. */
-  readonly project?: Pick<Project, "locate" | "reaches" | "read" | "identify"> | undefined;
-  /** Where bytes come from, for tools that read somewhere else. Unused where `project` is given. */
+  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
   readonly source?: FileSource | undefined;
+  /** Lines a read may return before it is shortened to as many. Default 200. */
+  readonly maxLines?: number | undefined;
+  /** Told everything that happens. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+}
+
+/** What a guard works with. */
+export interface GuardParts {
+  /** Finds and reads files. */
+  readonly project: Pick<Project, "locate" | "reaches" | "read" | "identify">;
+  /** Gets and makes maps. */
+  readonly maps: Pick<Maps, "get">;
+  /** Makes the map where `maps` fails, so that the read is shortened all the same. Absent: it runs as asked. */
+  readonly fallback?: Pick<Maps, "get"> | undefined;
   /** Lines a read may return before it is shortened to as many. Default 200. */
   readonly maxLines?: number | undefined;
   /** Which names are guarded, beyond the built-in lists. */
@@ -58,7 +66,7 @@ interface Shortened {
 const SMALL = 1 << 20;
 
 /**
- * Makes the read guard: a middleware for any read tool.
+ * The read guard alone: a middleware for any read tool. It keeps nothing: one run of the summarizer for each long read.
  *
  * @example
  * ```ts
@@ -75,10 +83,15 @@ const SMALL = 1 << 20;
  * ```
  */
 export function readGuard(options: ReadGuardOptions = {}): Middleware {
-  const { maxLines = 200, names, fallback } = options;
-  const emit = quiet(options.onEvent);
-  const project = options.project ?? createProject({ cache: false, source: options.source });
-  const maps = options.maps ?? createMaps({ summarizer: options.summarizer ?? scanner(), onEvent: emit });
+  const { summarizer = scanner(), source, maxLines, include, exclude, onEvent } = options;
+  const project = createProject({ cache: false, source }), maps = createMaps({ summarizer, onEvent });
+  return guardReads({ project, maps, maxLines, names: { include, exclude }, onEvent });
+}
+
+/** The read guard over a project and its maps. */
+export function guardReads(parts: GuardParts): Middleware {
+  const { project, maps, fallback, maxLines = 200, names } = parts;
+  const emit = quiet(parts.onEvent);
 
   /** The file and the lines to show, if this read would return too many of it. */
   const probe = async (call: ReadCall): Promise<Shortened | undefined> => {

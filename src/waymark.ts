@@ -7,90 +7,15 @@
 import { quiet } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import { disk } from "./files.ts";
-import { createMaps, type MapLimits } from "./maps.ts";
+import { createMaps } from "./maps.ts";
+import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
-import type { NameRules } from "./probe.ts";
-import { createProject, type ProjectOptions } from "./project.ts";
-import { readGuard } from "./read_guard.ts";
-import { type SummarizeFileTool, summarizeFileTool } from "./summarize_file.ts";
+import { createProject } from "./project.ts";
+import { guardReads } from "./read_guard.ts";
+import { summarizeFileTool } from "./summarize_file.ts";
 import { scanner } from "./summary/scanner.ts";
-import type { FileMap, Middleware, Model, OutlineParser, Region, Summarizer } from "./types.ts";
-import { type ToolFunction, wrap, type WrapOptions, type Wrapped, wrapTools, type WrapToolsOptions } from "./wrap.ts";
-
-/** Something a person should know: a map that could not be made, a cache that could not be used. */
-export interface Notice {
-  /** A stable code. */
-  readonly reason: string;
-  /** One line: what could not be done, why, what next. */
-  readonly message: string;
-  /** The file it is about, as the caller gave it. */
-  readonly path?: string;
-}
-
-/** Options of {@linkcode createWaymark}. */
-export interface WaymarkOptions extends NameRules, Omit<ProjectOptions, "onEvent"> {
-  /** Writes the maps. Default: none, a parser makes them. */
-  readonly model?: Model | undefined;
-  /** The tree-sitter outline of `./outline`: makes the maps without a model, and checks what a model made. Default: the built-in line scanner, and no check. */
-  readonly outline?: OutlineParser | undefined;
-  /** Makes the maps in place of `model` and `outline`. */
-  readonly summarizer?: Summarizer | undefined;
-  /** What a read gets where a configured model fails: as asked, or shortened with a parser's map. Default "none". */
-  readonly fallback?: "none" | "outline" | undefined;
-  /** Lines a read may return before it is shortened to as many. Default 200. */
-  readonly maxLines?: number | undefined;
-  /** Limits on what maps may cost. */
-  readonly limits?: MapLimits | undefined;
-  /** Told what a person should know, once for each distinct reason. Default: one line on stderr. */
-  readonly onNotice?: ((notice: Notice) => void) | undefined;
-  /** Told everything that happens. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** How a summary is asked for. */
-export interface SummarizeOptions {
-  /** Make a new map whatever is kept. Default false. */
-  readonly refresh?: boolean | undefined;
-  /** The folder a relative path starts from. Default: the working directory. */
-  readonly cwd?: string | undefined;
-  /** The caller's abort. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What is known of a line, from the cache alone. */
-export type Lookup =
-  /** The innermost region at the line. */
-  | { readonly status: "found"; readonly region: Region }
-  /** The map is there and has no region at the line. */
-  | { readonly status: "between" }
-  /** A map is kept, but of other bytes. */
-  | { readonly status: "stale" }
-  /** No map is kept. */
-  | { readonly status: "absent" };
-
-/** One project's read guard, maps and cache. */
-export interface Waymark extends AsyncDisposable {
-  /** Wraps a read tool: the same function, annotated. */
-  wrap<Tool extends ToolFunction>(tool: Tool, options?: WrapOptions): Wrapped<Tool>;
-  /** Wraps the read tools of a registry; every other tool is the very same object. */
-  wrapTools<Registry extends object>(registry: Registry, options?: WrapToolsOptions): Registry;
-  /** The onion itself, for adapters. */
-  readonly middleware: Middleware;
-  /** The map of a file, kept or made: 0 to 3 requests to a model. Rejects with a {@linkcode WaymarkError} that says what to do instead. */
-  summarize(path: string, options?: SummarizeOptions): Promise<FileMap>;
-  /** What is at a line: never spends a request, never makes a map. Rejects where the file cannot be read. */
-  lookup(path: string, line: number, options?: Pick<SummarizeOptions, "cwd" | "signal">): Promise<Lookup>;
-  /** The `summarize_file` tool, to offer to the model. */
-  summarizeFileTool(): SummarizeFileTool;
-  /** Drops every kept version of a file's map; how many. */
-  forget(path: string): Promise<number>;
-  /** Drops the maps of files that are gone; how many files. */
-  prune(): Promise<number>;
-  /** Sums of everything that happened. */
-  stats(): WaymarkStats;
-  /** Closes the cache. Reads go on, without it. */
-  close(): Promise<void>;
-}
+import { wrap } from "./wrap.ts";
+import { wrapTools } from "./wrap_tools.ts";
 
 /**
  * Puts the pieces together. Opens nothing until the first read.
@@ -107,7 +32,7 @@ export interface Waymark extends AsyncDisposable {
  * ```
  */
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
-  const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, ...projectOptions } = options;
+  const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, ...rest } = options;
   const summarizer = options.summarizer ?? model?.summarizer ?? outline ?? scanner();
   const tally = createTally();
   const tell = createTeller(quiet(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`))));
@@ -117,10 +42,10 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     tell(event);
     pass(event);
   };
-  const project = createProject({ ...projectOptions, onEvent: emit });
+  const project = createProject({ ...rest, onEvent: emit });
   const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit });
   const parsed = fallback === "outline" ? createMaps({ summarizer: outline ?? scanner(), onEvent: emit }) : undefined;
-  const middleware = readGuard({
+  const middleware = guardReads({
     project,
     maps,
     fallback: parsed,

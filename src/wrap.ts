@@ -41,14 +41,6 @@ export interface WrapOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** How the read tools of a registry are found and wrapped. */
-export interface WrapToolsOptions extends WrapOptions {
-  /** Names of the read tools. Default: the names the dialect knows. */
-  readonly names?: readonly string[];
-  /** The property of a tool object that is called. Default: the first there of execute, run, invoke, handler, call, func. */
-  readonly method?: string;
-}
-
 /**
  * Wraps one read tool: a function in, the same function annotated out. It returns a promise, or an async generator where
  * the tool is one.
@@ -71,12 +63,14 @@ export function wrap<Tool extends ToolFunction>(
   return wrapCalled(tool, middleware, { ...options, owner: (self) => self });
 }
 
-interface CalledOptions extends WrapOptions {
+/** A tool that is a method: it may be called on its wrapping. */
+export interface CalledOptions extends WrapOptions {
   /** The `this` the tool gets for the `this` the host called with. */
   readonly owner: (self: unknown) => unknown;
 }
 
-function wrapCalled<Tool extends ToolFunction>(
+/** As {@linkcode wrap}, for a method. */
+export function wrapCalled<Tool extends ToolFunction>(
   tool: Tool,
   middleware: Middleware,
   options: CalledOptions,
@@ -171,79 +165,6 @@ function wrapCalled<Tool extends ToolFunction>(
     },
   });
   return wrapped as Wrapped<Tool>;
-}
-
-/**
- * Wraps the read tools of a registry (an array, a record or a Map of functions or tool objects) and returns a registry of
- * the same kind. Every other tool is the very same object, and no schema changes.
- *
- * @example
- * ```ts
- * import { wrapTools } from "@waymark/waymark";
- * import { assertEquals, assertStrictEquals } from "@std/assert";
- *
- * const tools = {
- *   read: { description: "Reads a file", execute: (args: { path: string; limit?: number }) => `${args.limit} lines` },
- *   shell: { description: "Runs a command", execute: () => "done" },
- * };
- * const wrapped = wrapTools(tools, (call, next) => next({ ...call, count: 200 }), { names: ["read"] });
- * assertEquals(await wrapped.read.execute({ path: "a.ts" }), "200 lines");
- * assertStrictEquals(wrapped.shell, tools.shell);
- * ```
- */
-export function wrapTools<Registry extends object>(
-  registry: Registry,
-  middleware: Middleware,
-  options: WrapToolsOptions = {},
-): Registry {
-  const names = new Set(options.names ?? (options.dialect ?? dialects.plain).tools);
-  const one = (key: unknown, tool: unknown): unknown =>
-    typeof key === "string" && names.has(key) ? wrapTool(tool, middleware, { name: key, ...options }) : tool;
-  if (Array.isArray(registry)) return registry.map((tool) => one(tool?.name, tool)) as Registry;
-  if (registry instanceof Map) {
-    return new Map([...registry].map(([key, tool]) => [key, one(key, tool)])) as unknown as Registry;
-  }
-  const properties = Object.getOwnPropertyDescriptors(registry) as Record<string, PropertyDescriptor>;
-  for (const key of Object.keys(registry)) {
-    const tool = (registry as Record<string, unknown>)[key], value = one(key, tool);
-    if (value !== tool) properties[key] = { value, enumerable: true, configurable: true, writable: true };
-  }
-  return Object.create(Object.getPrototypeOf(registry), properties);
-}
-
-const METHODS = ["execute", "run", "invoke", "handler", "call", "func"];
-
-/** A tool object with its method wrapped: every other property, getter, symbol and prototype is the tool's own. */
-function wrapTool(tool: unknown, middleware: Middleware, options: WrapToolsOptions): unknown {
-  if (typeof tool === "function") return wrap(tool as ToolFunction, middleware, options);
-  if (typeof tool !== "object" || tool === null) return tool;
-  const owner = tool as Record<string, unknown>;
-  const method = options.method ?? METHODS.find((key) => typeof owner[key] === "function");
-  if (method === undefined || typeof owner[method] !== "function") return tool;
-  const bound = wrapCalled(owner[method] as ToolFunction, middleware, {
-    ...options,
-    owner: (self) => self === wrapped ? tool : self, // private fields live on the tool, not on its wrapping
-  });
-  // The proxied shadow is empty, so that a frozen tool cannot forbid the one property that differs.
-  const shadow = Object.create(Object.getPrototypeOf(tool));
-  const wrapped: object = new Proxy(shadow, {
-    get(_, key) {
-      if (key === method) return bound;
-      const value = Reflect.get(tool, key, tool);
-      return typeof value === "function" && !Object.hasOwn(tool, key) ? value.bind(tool) : value;
-    },
-    set: (_, key, value) => Reflect.set(tool, key, value, tool),
-    has: (_, key) => Reflect.has(tool, key),
-    ownKeys: () => Reflect.ownKeys(tool),
-    getOwnPropertyDescriptor(_, key) {
-      const descriptor = Reflect.getOwnPropertyDescriptor(tool, key);
-      if (!descriptor) return undefined;
-      return key === method
-        ? { value: bound, enumerable: descriptor.enumerable ?? true, configurable: true, writable: true }
-        : { ...descriptor, configurable: true };
-    },
-  });
-  return wrapped;
 }
 
 /** Whether the tool threw, as against a result that says it failed. */

@@ -12,7 +12,9 @@ import type { WaymarkEvent } from "../src/events.ts";
 import { stripAnnotations } from "../src/file_map.ts";
 import { fieldsCodec } from "../src/codecs.ts";
 import type { FileSource, Region, Summarizer, Summary } from "../src/types.ts";
-import { readGuard, type ReadGuardOptions, verifiedLines } from "../src/read_guard.ts";
+import { createMaps } from "../src/maps.ts";
+import { createProject } from "../src/project.ts";
+import { type GuardParts, guardReads, readGuard, verifiedLines } from "../src/read_guard.ts";
 import { wrap, type WrapOptions } from "../src/wrap.ts";
 import { code, inFolder, plainTool, put } from "./support.ts";
 
@@ -37,10 +39,19 @@ function model(summarize: Summarizer["summarize"] = () => Promise.resolve(summar
 }
 
 /** A guarded plain tool over the files of a folder. */
-function guarded(folder: string, options: ReadGuardOptions = {}, wrapOptions: WrapOptions = {}) {
+function guarded(
+  folder: string,
+  options: Partial<GuardParts> & { summarizer?: Summarizer; source?: FileSource } = {},
+  wrapOptions: WrapOptions = {},
+) {
   const summarizer = model(), events: WaymarkEvent[] = [];
-  const tool = plainTool(folder);
-  const guard = readGuard({ summarizer, onEvent: (event) => events.push(event), ...options });
+  const tool = plainTool(folder), onEvent = (event: WaymarkEvent) => events.push(event);
+  const guard = guardReads({
+    project: createProject({ cache: false, source: options.source }),
+    maps: createMaps({ summarizer: options.summarizer ?? summarizer, onEvent }),
+    onEvent,
+    ...options,
+  });
   const read = wrap(tool.read, guard, { facts: () => ({ cwd: folder }), ...wrapOptions }) as (
     args: unknown,
   ) => Promise<string>;
@@ -107,7 +118,7 @@ describe("readGuard(): the test is span", () => {
     const fail = (): never => assert(false, "a short read touches nothing") as never;
     const project = { locate: fail, reaches: fail, read: fail, identify: fail };
     const args = { path: "a.ts", limit: 200 };
-    const read = wrap((given: unknown) => given, readGuard({ project, maps: { get: fail } }));
+    const read = wrap((given: unknown) => given, guardReads({ project, maps: { get: fail } }));
     assertStrictEquals(await read(args), args);
   });
 });
@@ -343,7 +354,6 @@ describe("readGuard(): what it leaves alone", () => {
   it("leaves files over the size limit alone, unopened", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(2000));
-      const { createProject } = await import("../src/project.ts");
       const { read, summarizer } = guarded(folder, { project: createProject({ cache: false, maxFileBytes: 1000 }) });
       assertEquals([(await read({ path: "a.ts" })).length, summarizer.runs], [code(2000).length, 0]);
     }));
@@ -444,7 +454,7 @@ describe("verifiedLines()", () => {
         ["one\r\ntwo\r\nthree\r\nfour\r\n", 4],
         ["\ufeffone\ntwo\nthree\nfour", 4],
         ["one\ntwo\nthree\nfour\n[more lines]\n", 4],
-      ["[lines 1-4 of 9]\none\ntwo\nthree\nfour\n", 4],
+        ["[lines 1-4 of 9]\none\ntwo\nthree\nfour\n", 4],
         ["one\ntwo", 2],
         ["one\ntwo\nthr", 2],
         ["one\ntwo\n\n[2 more lines]", 2],

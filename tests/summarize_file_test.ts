@@ -168,7 +168,7 @@ describe("summarizeFileTool(): the actions", () => {
       await tool.execute({ path: "long.ts" }, info);
       assertMatch(
         await tool.execute({ path: "long.ts", action: "lookup", line: 250 }, info),
-        /line 250 is in 250-250  function  f250/,
+        /line 250 is in 250-250 {2}function {2}f250/,
       );
     }));
 });

@@ -15,7 +15,8 @@ import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { stripAnnotations } from "../src/file_map.ts";
 import type { Region, Summarizer, Summary } from "../src/types.ts";
-import { createWaymark, type Notice, type Waymark, type WaymarkOptions } from "../src/waymark.ts";
+import type { Notice, Waymark, WaymarkOptions } from "../src/options.ts";
+import { createWaymark } from "../src/waymark.ts";
 import { code, inFolder, plainTool, put } from "./support.ts";
 
 const usage = { calls: 1, input: 1000, output: 200, cacheRead: 30, cacheWrite: 4, ms: 1 };

@@ -9,7 +9,8 @@ import {
 import { describe, it } from "node:test";
 import { viewRange } from "../src/dialects.ts";
 import type { Annotation, Codec, Middleware, ReadCall } from "../src/types.ts";
-import { wrap, wrapTools } from "../src/wrap.ts";
+import { wrap } from "../src/wrap.ts";
+import { wrapTools } from "../src/wrap_tools.ts";
 
 const map: Annotation = { kind: "map", text: "[waymark map: test]\n[end of waymark map]" };
 const pass: Middleware = (call, next) => next(call);

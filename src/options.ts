@@ -1,0 +1,123 @@
+/**
+ * What `createWaymark` takes and gives. Types only.
+ *
+ * @module
+ */
+
+import type { WaymarkEvent, WaymarkStats } from "./events.ts";
+import type { MapLimits } from "./maps.ts";
+import type { NameRules } from "./probe.ts";
+import type { SummarizeFileTool } from "./summarize_file.ts";
+import type {
+  Clock,
+  FileMap,
+  FileSource,
+  Middleware,
+  Model,
+  OutlineParser,
+  Region,
+  SqliteDriver,
+  Summarizer,
+} from "./types.ts";
+import type { ToolFunction, WrapOptions, Wrapped } from "./wrap.ts";
+import type { WrapToolsOptions } from "./wrap_tools.ts";
+
+/** Something a person should know: a map that could not be made, a cache that could not be used. */
+export interface Notice {
+  /** A stable code. */
+  readonly reason: string;
+  /** One line: what could not be done, why, what next. */
+  readonly message: string;
+  /** The file it is about, as the caller gave it. */
+  readonly path?: string;
+}
+
+/** Options of `createWaymark`. */
+export interface WaymarkOptions extends NameRules {
+  /**
+   * The project's root, where `.summaries/` is kept. Default: the nearest folder above the working directory with `.git`,
+   * failing that with `deno.json` or `package.json`; where there is none, maps are kept in memory only.
+   */
+  readonly root?: string | undefined;
+  /** Writes the maps. Default: none, a parser makes them. */
+  readonly model?: Model | undefined;
+  /**
+   * The tree-sitter outline of `./outline`: makes the maps where there is no model, and checks what a model made. Default:
+   * the built-in line scanner, and no check.
+   */
+  readonly outline?: OutlineParser | undefined;
+  /** Makes the maps in place of `model` and `outline`. */
+  readonly summarizer?: Summarizer | undefined;
+  /** What a read gets where a configured model fails: as asked, or shortened with a parser's map. Default `"none"`. */
+  readonly fallback?: "none" | "outline" | undefined;
+  /** Lines a read may return before it is shortened to as many. Default 200. */
+  readonly maxLines?: number | undefined;
+  /** Larger files are left alone, in bytes. Default 32 MiB. */
+  readonly maxFileBytes?: number | undefined;
+  /** Folders whose files may be summarized. Default: everywhere. */
+  readonly roots?: readonly string[] | undefined;
+  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
+  readonly source?: FileSource | undefined;
+  /** Whether maps are kept, on disk or in memory. Default true. */
+  readonly cache?: boolean | undefined;
+  /**
+   * The SQLite driver. `"auto"` takes `@db/sqlite` where it loads with no prompt and no download, else `node:sqlite`.
+   * Default `"auto"`.
+   */
+  readonly sqlite?: "auto" | "@db/sqlite" | "node:sqlite" | SqliteDriver | undefined;
+  /** Use a database that came by clone or copy: its words are somebody else's. Default false. */
+  readonly trustForeignCache?: boolean | undefined;
+  /** Limits on what maps may cost. */
+  readonly limits?: MapLimits | undefined;
+  /** Time, for tests. Default: the machine's. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+  /** Told what a person should know, once for each distinct reason. Default: one line on stderr. */
+  readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Told everything that happens. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+}
+
+/** How a summary is asked for. */
+export interface SummarizeOptions {
+  /** Make a new map whatever is kept. Default false. */
+  readonly refresh?: boolean | undefined;
+  /** The folder a relative path starts from. Default: the working directory. */
+  readonly cwd?: string | undefined;
+  /** The caller's abort. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What is known of a line, from the cache alone. */
+export type Lookup =
+  /** The innermost region at the line. */
+  | { readonly status: "found"; readonly region: Region }
+  /** The map is there and has no region at the line. */
+  | { readonly status: "between" }
+  /** A map is kept, but of other bytes. */
+  | { readonly status: "stale" }
+  /** No map is kept. */
+  | { readonly status: "absent" };
+
+/** One project's read guard, maps and cache. */
+export interface Waymark extends AsyncDisposable {
+  /** Wraps a read tool: the same function, annotated. */
+  wrap<Tool extends ToolFunction>(tool: Tool, options?: WrapOptions): Wrapped<Tool>;
+  /** Wraps the read tools of a registry; every other tool is the very same object. */
+  wrapTools<Registry extends object>(registry: Registry, options?: WrapToolsOptions): Registry;
+  /** The onion itself, for adapters. */
+  readonly middleware: Middleware;
+  /** The map of a file, kept or made: 0 to 3 requests to a model. Rejects with a `WaymarkError` that says what to do instead. */
+  summarize(path: string, options?: SummarizeOptions): Promise<FileMap>;
+  /** What is at a line: never spends a request, never makes a map. Rejects where the file cannot be read. */
+  lookup(path: string, line: number, options?: Pick<SummarizeOptions, "cwd" | "signal">): Promise<Lookup>;
+  /** The `summarize_file` tool, to offer to the model. */
+  summarizeFileTool(): SummarizeFileTool;
+  /** Drops every kept version of a file's map; how many. */
+  forget(path: string): Promise<number>;
+  /** Drops the maps of files that are gone; how many files. */
+  prune(): Promise<number>;
+  /** Sums of everything that happened. */
+  stats(): WaymarkStats;
+  /** Closes the cache. Reads go on, without it. */
+  close(): Promise<void>;
+}
