@@ -19,7 +19,7 @@
 import { auditRegions } from "./outline/audit.ts";
 import { createParse } from "./outline/parser.ts";
 import { extensionOf, limitOutline, MAX_NAME, MAX_NOTE, outlineProse } from "./summary/outline_rules.ts";
-import { summarize as scanFile } from "./summary/scanner.ts";
+import { summarizeLines } from "./summary/scan.ts";
 import { secrets } from "./summary/secrets.ts";
 import { cleanText, cutText } from "./summary/text.ts";
 import type { OutlineParser, Region, Summary } from "./types.ts";
@@ -63,7 +63,7 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
       const started = performance.now();
       const parsed = await parse(file, signal);
       if (!parsed) {
-        const scanned = scanFile(file);
+        const scanned = summarizeLines(file);
         return scanned && { ...scanned, maker: "scanner" };
       }
       if (parsed.declarations.every(({ kind }) => kind === "import" || kind === "comment")) return undefined;

@@ -8,7 +8,7 @@
  */
 
 import type { Language, Tree } from "web-tree-sitter";
-import { scan } from "../summary/scanner.ts";
+import { scan } from "../summary/scan.ts";
 import { extensionOf } from "../summary/outline_rules.ts";
 import type { Region, SourceFile } from "../types.ts";
 import { collect, type Declaration, LONG_FUNCTION } from "./collect.ts";

@@ -80,7 +80,9 @@ export function addTo(
 }
 
 function lastPart(name: string): string {
-  return name.replace(/^(?:extension|impl|namespace|defimpl)\s+/, "").replace(/[,<].*$/, "").split(/\.|::|:|#|\s/).at(
+  return name.replace(/^(?:extension|impl|namespace|defimpl)\s+/, "").replace(/<[^<>]*>|,.*$/g, "").split(
+    /\.|::|:|#|\s/,
+  ).at(
     -1,
   ) || name;
 }
