@@ -36,7 +36,7 @@ export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";
 export { createWaymark } from "./src/waymark.ts";
 export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/options.ts";
-export type { MapLimits } from "./src/maps.ts";
+export type { MapLimits } from "./src/map_maker.ts";
 export { readGuideline } from "./src/summarize_file.ts";
 export type { SummarizeFileArguments, SummarizeFileInfo, SummarizeFileTool, ToolWords } from "./src/summarize_file.ts";
 export { isAnnotationText, renderMap, type RenderMapOptions, stripAnnotations } from "./src/file_map.ts";

@@ -15,6 +15,15 @@ export type WaymarkEvent =
   | { readonly type: "call"; readonly path: string; readonly maker: string; readonly attempt: number }
   | { readonly type: "repair"; readonly path: string; readonly attempt: number; readonly problems: readonly string[] }
   | {
+    readonly type: "tokens";
+    readonly path: string;
+    readonly maker: string;
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead: number;
+    readonly cacheWrite: number;
+  }
+  | {
     readonly type: "summary";
     readonly path: string;
     readonly maker: string;

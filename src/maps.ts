@@ -1,58 +1,16 @@
 /**
- * The map of a file: from the cache where it is there, else made. The one place that spends model calls, so every rule
- * about them is here: one run per content, a ceiling, a limit at once, a deadline, and a pause after a failure.
+ * The map of a file: from the cache where it is there, else made. When one is made is decided here: one run for a content,
+ * a deadline for the run, and a pause after a failure.
  *
  * @module
  */
 
-import type { SummaryCache } from "./cache/types.ts";
 import { quiet, WaymarkError } from "./errors.ts";
-import type { WaymarkEvent } from "./events.ts";
 import { rank } from "./file_map.ts";
-import { countLines } from "./lines.ts";
+import { createMapMaker, type LoadedFile, type MapsOptions } from "./map_maker.ts";
 import { createPauses } from "./pauses.ts";
-import type { Clock, FailureReason, FileMap, OutlineParser, SourceFile, Summarizer } from "./types.ts";
-import { createTurns, withSignal } from "./waiting.ts";
-
-/** Limits on what maps may cost. */
-export interface MapLimits {
-  /** Deadline of a whole run, repairs and waiting included, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number;
-  /** Most requests to a model in the life of the instance. Default: no limit. */
-  readonly maxModelCalls?: number;
-  /** Most model runs at once. Default 4. */
-  readonly maxConcurrentCalls?: number;
-  /** How long a failed file is left alone, in milliseconds. Default 60,000. */
-  readonly retryAfterMs?: number;
-}
-
-/** What {@linkcode createMaps} works with. */
-export interface MapsOptions {
-  /** Makes the maps. */
-  readonly summarizer: Summarizer;
-  /** Checks what a model made. */
-  readonly audit?: OutlineParser | undefined;
-  /** Limits on cost. */
-  readonly limits?: MapLimits | undefined;
-  /** Time. Default: the machine's. */
-  readonly clock?: Pick<Clock, "now"> | undefined;
-  /** Told everything that happens. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** A file that was read once: bytes, and the place where its map is kept. */
-export interface LoadedFile {
-  /** The path as the caller gave it. */
-  readonly path: string;
-  /** The bytes everything about this file is made from. */
-  readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes, lower-case hex. */
-  readonly hash: string;
-  /** The key it is kept under. */
-  readonly key: string;
-  /** Where it is kept. */
-  readonly cache: SummaryCache;
-}
+import type { FailureReason, FileMap } from "./types.ts";
+import { withSignal } from "./waiting.ts";
 
 /** How a map is asked for. */
 export interface MapRequest {
@@ -82,77 +40,16 @@ interface Run {
 export function createMaps(options: MapsOptions): Maps {
   const { summarizer, audit, clock = Date } = options;
   const emit = quiet(options.onEvent);
-  const { timeoutMs = 60_000, maxModelCalls = Infinity, maxConcurrentCalls = 4, retryAfterMs = 60_000 } =
-    options.limits ?? {};
+  const { timeoutMs = 60_000, retryAfterMs = 60_000 } = options.limits ?? {};
+  const make = createMapMaker({ ...options, clock, onEvent: emit });
   const byModel = rank(summarizer.maker) === rank("model:");
-  const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
   // A parser says the same of the same bytes for ever; a model may do better after a while.
   const pauses = createPauses({ forMs: byModel ? retryAfterMs : Infinity, clock });
   const runs = new Map<string, Run>();
-  let calls = 0;
 
   const find = (file: LoadedFile): FileMap | undefined => {
     const map = file.cache.get(file.key, file.hash);
     return map && rank(map.maker) >= rank(summarizer.maker) ? map : undefined;
-  };
-
-  const make = async (file: LoadedFile, signal: AbortSignal): Promise<FileMap> => {
-    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(file.bytes);
-    const source: SourceFile = {
-      path: file.path,
-      text,
-      lines: countLines(file.bytes),
-      hash: file.hash,
-      size: file.bytes.length,
-    };
-    const release = await turns.take(signal);
-    try {
-      let attempt = 0;
-      const started = clock.now();
-      const spend = (problems?: readonly string[]): void => {
-        signal.throwIfAborted();
-        if (calls >= maxModelCalls) {
-          throw new WaymarkError(
-            "budget",
-            `Cannot summarize ${file.path}: the limit of ${maxModelCalls} model calls is used up`,
-          );
-        }
-        calls++;
-        emit({ type: "call", path: file.path, maker: summarizer.maker, attempt: ++attempt });
-        if (problems) emit({ type: "repair", path: file.path, attempt, problems });
-      };
-      let summary = await withSignal(summarizer.summarize(source, { signal, spend }), signal);
-      if (!summary) {
-        throw new WaymarkError("no-declarations", `Cannot map ${file.path}: no declarations were found in it`);
-      }
-      if (byModel && audit && summary.regions.length) {
-        const checked = await audit.audit(source, summary.regions).catch(() => undefined);
-        if (checked) summary = { ...summary, ...checked };
-      }
-      const { hash, size, lines } = source;
-      const maker = summary.maker ?? summarizer.maker;
-      const map: FileMap = {
-        ...summary,
-        hash,
-        size,
-        lines,
-        maker,
-        promptVersion: summarizer.version,
-        createdAt: started,
-      };
-      const { usage, regions } = map;
-      emit({
-        type: "summary",
-        path: file.path,
-        maker,
-        usage,
-        regions: regions.length,
-        ...(map.audit ? { audit: map.audit } : {}),
-      });
-      return map;
-    } finally {
-      release();
-    }
   };
 
   /** One run under one deadline; a failure is remembered. */

@@ -5,7 +5,7 @@
  */
 
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
-import type { MapLimits } from "./maps.ts";
+import type { MapLimits } from "./map_maker.ts";
 import type { NameRules } from "./probe.ts";
 import type { SummarizeFileTool } from "./summarize_file.ts";
 import type {

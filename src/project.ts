@@ -13,7 +13,7 @@ import type { SummaryCache } from "./cache/types.ts";
 import { WaymarkError } from "./errors.ts";
 import { disk, type FileFacts, readSource, sha256 } from "./files.ts";
 import { countUpTo } from "./lines.ts";
-import type { LoadedFile } from "./maps.ts";
+import type { LoadedFile } from "./map_maker.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
 import type { FileSource } from "./types.ts";

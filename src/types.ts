@@ -243,6 +243,8 @@ export interface SummarizerContext {
    * more. A repair says which problems it is for.
    */
   readonly spend: (problems?: readonly string[]) => void;
+  /** Told what each answered request cost, so that a run that fails is counted too. */
+  readonly used?: (usage: Completion["usage"]) => void;
 }
 
 /** Port: makes a summary of a file. */

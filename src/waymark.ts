@@ -122,10 +122,9 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
       else if (event.type === "call") sums.modelCalls++;
       else if (event.type === "repair") sums.repairs++;
       else if (event.type === "failure") sums.failures++;
-      else if (event.type === "summary") {
-        const { input, output, cacheRead, cacheWrite } = event.usage;
-        sums.summaries++;
-        sums.tokensSpent += input + output + cacheRead + cacheWrite;
+      else if (event.type === "summary") sums.summaries++;
+      else if (event.type === "tokens") {
+        sums.tokensSpent += event.input + event.output + event.cacheRead + event.cacheWrite;
       } else if (event.type === "cap") {
         sums.caps++;
         sums.tokensSaved += event.tokensSaved;

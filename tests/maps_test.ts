@@ -5,7 +5,8 @@ import type { SummaryCache } from "../src/cache/types.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { sha256 } from "../src/files.ts";
-import { createMaps, failureReason, type LoadedFile, type MapsOptions } from "../src/maps.ts";
+import type { LoadedFile, MapsOptions } from "../src/map_maker.ts";
+import { createMaps, failureReason } from "../src/maps.ts";
 import type { Audit, OutlineParser, Region, SourceFile, Summarizer, SummarizerContext, Summary } from "../src/types.ts";
 import { code } from "./support.ts";
 
@@ -57,7 +58,7 @@ describe("createMaps()", () => {
     const first = await maps.get(file), second = await maps.get(file);
     assertEquals([first.hit, second.hit, model.runs], [false, true, 1]);
     assertEquals(second.map, first.map);
-    assertEquals(types(), ["miss", "call", "summary", "hit"]);
+    assertEquals(types(), ["miss", "call", "tokens", "summary", "hit"]);
   });
 
   it("hands the summarizer the text, the count of lines and the hash of the very same bytes", async () => {
@@ -226,6 +227,21 @@ describe("createMaps()", () => {
     assertStringIncludes(error.message, "the limit of 3 model calls is used up");
     assertEquals(events.filter((event) => event.type === "call").length, 3);
     assertEquals(events.filter((event) => event.type === "repair").length, 1);
+  });
+
+  it("counts the tokens of each answered request, also of a run that fails, and none twice", async () => {
+    const tokens = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
+    const model = summarizer((file, { used }) => {
+      used?.(tokens);
+      used?.(tokens);
+      if (file.text === "bad") throw new WaymarkError("bad-answer", "Cannot summarize it");
+      return summary;
+    });
+    const { maps, events } = setUp({ summarizer: model });
+    await maps.get(await load("good"));
+    await assertRejects(async () => await maps.get(await load("bad")), WaymarkError);
+    const counted = events.filter((event) => event.type === "tokens");
+    assertEquals(counted.map((event) => event.input), [10, 10, 10, 10]);
   });
 
   it("runs so many models at once and no more, and the rest in order", async () => {

@@ -343,6 +343,7 @@ describe("createWaymark(): events and sums", () => {
         assertEquals(events.map((event) => event.type).filter((type) => type !== "cache"), [
           "miss",
           "call",
+          "tokens",
           "summary",
           "cap",
           "hit",

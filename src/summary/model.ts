@@ -90,6 +90,7 @@ export function modelSummarizer(model: CompletionModel, options: ModelSummarizer
         usage = add(usage, { calls: 1 });
         const answer = await ask(model, { ...body, signal: context.signal });
         usage = add(usage, answer.usage);
+        context.used?.(answer.usage);
         return answer;
       };
       const token = freshToken(file.text);

@@ -1,0 +1,119 @@
+/**
+ * Makes one map: the summarizer run on a file's bytes, within its turn and its budget, and checked. Every request to a model
+ * for a map goes through here.
+ *
+ * @module
+ */
+
+import type { SummaryCache } from "./cache/types.ts";
+import { WaymarkError } from "./errors.ts";
+import type { WaymarkEvent } from "./events.ts";
+import { rank } from "./file_map.ts";
+import { countLines } from "./lines.ts";
+import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summarizer } from "./types.ts";
+import { createTurns, withSignal } from "./waiting.ts";
+
+/** Limits on what maps may cost. */
+export interface MapLimits {
+  /** Deadline of a whole run, repairs and waiting included, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** Most requests to a model in the life of the instance. Default: no limit. */
+  readonly maxModelCalls?: number;
+  /** Most model runs at once. Default 4. */
+  readonly maxConcurrentCalls?: number;
+  /** How long a failed file is left alone, in milliseconds. Default 60,000. */
+  readonly retryAfterMs?: number;
+}
+
+/** What {@linkcode createMaps} works with. */
+export interface MapsOptions {
+  /** Makes the maps. */
+  readonly summarizer: Summarizer;
+  /** Checks what a model made. */
+  readonly audit?: OutlineParser | undefined;
+  /** Limits on cost. */
+  readonly limits?: MapLimits | undefined;
+  /** Time. Default: the machine's. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+  /** Told everything that happens. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+}
+
+/** A file that was read once: bytes, and the place where its map is kept. */
+export interface LoadedFile {
+  /** The path as the caller gave it. */
+  readonly path: string;
+  /** The bytes everything about this file is made from. */
+  readonly bytes: Uint8Array;
+  /** SHA-256 of the bytes, lower-case hex. */
+  readonly hash: string;
+  /** The key it is kept under. */
+  readonly key: string;
+  /** Where it is kept. */
+  readonly cache: SummaryCache;
+}
+
+/** Makes the map of a file; rejects with what the summarizer or the signal rejects with. */
+export type MapMaker = (file: LoadedFile, signal: AbortSignal) => Promise<FileMap>;
+
+/** Makes the map-maker of one instance: its turns and its budget. */
+export function createMapMaker(
+  options: MapsOptions & { clock: Pick<Clock, "now">; onEvent: (event: WaymarkEvent) => void },
+): MapMaker {
+  const { summarizer, audit, clock, onEvent: emit } = options;
+  const { maxModelCalls = Infinity, maxConcurrentCalls = 4 } = options.limits ?? {};
+  const byModel = rank(summarizer.maker) === rank("model:");
+  const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
+  let calls = 0;
+
+  return async (file, signal) => {
+    const { path, bytes, hash } = file, { maker } = summarizer, { length: size } = bytes;
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    const source: SourceFile = { path, text, lines: countLines(bytes), hash, size };
+    let attempt = 0, told = false;
+    const spend = (problems?: readonly string[]): void => {
+      signal.throwIfAborted();
+      if (calls >= maxModelCalls) {
+        throw new WaymarkError(
+          "budget",
+          `Cannot summarize ${path}: the limit of ${maxModelCalls} model calls is used up`,
+        );
+      }
+      calls++;
+      emit({ type: "call", path, maker, attempt: ++attempt });
+      if (problems) emit({ type: "repair", path, attempt, problems });
+    };
+    const used = ({ input, output, cacheRead, cacheWrite }: Completion["usage"]): void => {
+      told = true;
+      emit({ type: "tokens", path, maker, input, output, cacheRead, cacheWrite });
+    };
+
+    const release = await turns.take(signal);
+    try {
+      const started = clock.now();
+      let summary = await withSignal(summarizer.summarize(source, { signal, spend, used }), signal);
+      if (!summary) {
+        throw new WaymarkError("no-declarations", `Cannot map ${path}: no declarations were found in it`);
+      }
+      if (!told) used(summary.usage);
+      if (byModel && audit && summary.regions.length) {
+        const checked = await audit.audit(source, summary.regions).catch(() => undefined);
+        if (checked) summary = { ...summary, ...checked };
+      }
+      const map: FileMap = {
+        ...summary,
+        hash,
+        size,
+        lines: source.lines,
+        maker: summary.maker ?? maker,
+        promptVersion: summarizer.version,
+        createdAt: started,
+      };
+      const found = map.audit ? { audit: map.audit } : {};
+      emit({ type: "summary", path, maker: map.maker, usage: map.usage, regions: map.regions.length, ...found });
+      return map;
+    } finally {
+      release();
+    }
+  };
+}
