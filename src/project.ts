@@ -62,14 +62,14 @@ export interface Project {
   close(): Promise<void>;
 }
 
-/** Most real paths remembered. */
+/** Most paths remembered as real ones. */
 const MAX_REALS = 512;
 
 /** Makes a project. Opens nothing yet. */
 export function createProject(options: ProjectOptions): Project {
   const { root: given, roots, source, maxFileBytes = 32 << 20, cache: keeps = true, ...cacheOptions } = options;
   const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
-  const reals = new Map<string, { ino: number; dev: number; real: string }>();
+  const reals = new Map<string, { ino: number; dev: number }>();
   let opened: Promise<SummaryCache> | undefined;
   let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
 
@@ -84,13 +84,16 @@ export function createProject(options: ProjectOptions): Project {
   const cache = (): Promise<SummaryCache> =>
     opened ??= keeps ? openCache({ ...cacheOptions, root: findOwnRoot() }) : Promise.resolve(outside);
 
-  /** The real path, asked anew only when another file stands at this one. */
+  /**
+   * The real path, asked anew when another file stands at this one. Never remembered where there is a link on the way: what
+   * it leads to may be moved and the link follow it, and the path remembered would be another file's by then.
+   */
   const realPathOf = (absolute: string, { ino, dev }: FileFacts): string => {
     const known = reals.get(absolute);
-    if (known && ino && known.ino === ino && known.dev === dev) return known.real;
+    if (known && ino && known.ino === ino && known.dev === dev) return absolute;
     const real = disk().realPath(absolute);
     if (reals.size >= MAX_REALS) reals.clear();
-    reals.set(absolute, { ino, dev, real });
+    if (real === absolute) reals.set(absolute, { ino, dev });
     return real;
   };
 
