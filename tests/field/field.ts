@@ -6,15 +6,22 @@
  */
 
 import { assert, assertStringIncludes } from "@std/assert";
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import type { WaymarkEvent } from "../../src/events.ts";
-import { stripAnnotations } from "../../src/file_map.ts";
+import { DatabaseSync } from "node:sqlite";
+import {
+  createWaymark,
+  type Notice,
+  stripAnnotations,
+  type ToolFunction,
+  type Waymark,
+  type WaymarkEvent,
+  type WaymarkOptions,
+  type WrapOptions,
+} from "../../mod.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing.ts";
-import { createWaymark, type Notice, type Waymark, type WaymarkOptions } from "../../src/waymark.ts";
-import type { ToolFunction, WrapOptions } from "../../src/wrap.ts";
 import { inFolder, type PlainArguments, plainTool } from "../support.ts";
 
 /** The longest any of these tests may take: a hang is a failure. */
@@ -128,6 +135,16 @@ export function assertTrueRows(result: string, file: string): void {
   }
 }
 
+/** What the database of a folder holds; whoever used it has closed it. */
+export function entriesIn(folder: string): { path: string; hash: string; lines: number; regions: number }[] {
+  const database = new DatabaseSync(join(folder, ".summaries/summaries.db"), { readOnly: true });
+  try {
+    return database.prepare("select path, hash, lines, regions from entries order by id").all() as never;
+  } finally {
+    database.close();
+  }
+}
+
 /** How a program ended. */
 export interface Ended {
   readonly code: number | null;
@@ -146,6 +163,8 @@ export interface RunOptions {
   readonly under?: readonly string[];
   /** Deno's permissions. Default: all. */
   readonly permissions?: readonly string[];
+  /** Without this checkout's packages from npm, which another user may not be able to reach. */
+  readonly bare?: boolean;
   /** It is killed after so many milliseconds, and that is a failure of whoever waits. Default 50,000. */
   readonly killAfterMs?: number;
   /** Told what it writes, and may end it. */
@@ -157,29 +176,33 @@ export const ROOT: string = join(import.meta.dirname!, "../..");
 /** Deno's own part of the globals; absent elsewhere. */
 export const onDeno: { version: { deno: string } } | undefined =
   (globalThis as { Deno?: { version: { deno: string } } }).Deno;
-const onBun = "Bun" in globalThis;
 
-/** The command that runs a script with this runtime, as the suite itself is run. */
-export function command(script: string, permissions: readonly string[] = ["-A"]): string[] {
+/** The command that runs a script, wherever it lies, with this runtime and as the suite itself is run. */
+export function command(script: string, { permissions = ["-A"], bare = false }: RunOptions = {}): string[] {
+  if (onDeno && bare) return [process.execPath, "run", ...permissions, "--no-check", "--no-config", script];
   if (onDeno) {
-    const floor = join(ROOT, "deno.floor.json"), old = /^2\.(?:[0-2]\.|3\.[0-5]$)/.test(onDeno.version.deno);
-    const config = old && existsSync(floor) ? floor : join(ROOT, process.env["WAYMARK_CONFIG"] ?? "deno.offline.json");
+    const floor = join(ROOT, "deno.floor.json"); // written by the launcher for a Deno that needs it
+    const config = olderThan(onDeno.version.deno, 2, 3, 6) && existsSync(floor)
+      ? floor
+      : join(ROOT, process.env["WAYMARK_CONFIG"] ?? "deno.offline.json");
     return [process.execPath, "run", ...permissions, "--no-check", "--no-lock", "--config", config, script];
   }
-  if (onBun) return [process.execPath, `--tsconfig-override=${join(ROOT, "tsconfig.json")}`, script];
-  return [
-    process.execPath,
-    ...process.execArgv.filter((flag) => !/test|reporter/.test(flag)),
-    "--import",
-    join(ROOT, "tests/node_hooks.mjs"),
-    script,
-  ];
+  if ("Bun" in globalThis) return [process.execPath, `--tsconfig-override=${join(ROOT, "tsconfig.json")}`, script];
+  const types = olderThan(process.versions.node, 23, 6, 0)
+    ? ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"]
+    : [];
+  return [process.execPath, ...types, "--import", join(ROOT, "tests/node_hooks.mjs"), script];
+}
+
+function olderThan(version: string, ...wanted: readonly number[]): boolean {
+  const parts = version.split(".").map(Number), at = wanted.findIndex((number, index) => number !== parts[index]);
+  return at >= 0 && parts[at]! < wanted[at]!;
 }
 
 /** Runs a script in a process of its own. Rejects where it had to be killed. */
 export function run(script: string, options: RunOptions = {}): Promise<Ended> {
-  const { cwd, env, args = [], under = [], permissions, killAfterMs = 50_000, onOutput } = options;
-  const [program, ...rest] = [...under, ...command(script, permissions), ...args] as [string, ...string[]];
+  const { cwd, env, args = [], under = [], killAfterMs = 50_000, onOutput } = options;
+  const [program, ...rest] = [...under, ...command(script, options), ...args] as [string, ...string[]];
   return new Promise((resolve, reject) => {
     const child = spawn(program, rest, {
       ...(cwd === undefined ? {} : { cwd }),
@@ -205,6 +228,24 @@ export function run(script: string, options: RunOptions = {}): Promise<Ended> {
     });
   });
 }
+
+/** Runs a program as a user without rights, in a folder that is opened to all for it. */
+export function runAsNobody(script: string, folder: string, options: RunOptions = {}): Promise<Ended> {
+  const under = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+  const home = join(folder, "home-of-nobody");
+  mkdirSync(home, { recursive: true });
+  for (const path of [folder, home]) chmodSync(path, 0o777);
+  return run(script, { under, bare: true, ...options, env: { HOME: home, DENO_DIR: home, ...options.env } });
+}
+
+/** Why no other user can be played here; false where one can. */
+export const noOtherUser: string | false = (() => {
+  if (process.getuid?.() !== 0) return "only root can play another user";
+  const under = ["--reuid=65534", "--regid=65534", "--clear-groups", process.execPath, "--version"];
+  const { status } = spawnSync("setpriv", under, { stdio: "ignore" });
+  const reads = spawnSync("setpriv", [...under.slice(0, 3), "cat", join(ROOT, "mod.ts")], { stdio: "ignore" });
+  return status === 0 && reads.status === 0 ? false : "another user cannot run this runtime or read this checkout";
+})();
 
 /** The last line a program wrote, as JSON; throws with all it wrote where it failed. */
 export function answerOf<Value>({ code, stdout, stderr }: Ended): Value {
