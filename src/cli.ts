@@ -25,7 +25,8 @@ import {
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
 import { disk } from "./files.ts";
 import { outline } from "./outline.ts";
-import { createWaymark, type WaymarkOptions } from "./waymark.ts";
+import type { WaymarkOptions } from "./options.ts";
+import { createWaymark } from "./waymark.ts";
 
 export type { CommandIo };
 

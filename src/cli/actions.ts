@@ -9,7 +9,7 @@ import { renderMap } from "../file_map.ts";
 import { disk } from "../files.ts";
 import { toDiskPath } from "../paths.ts";
 import { createProject } from "../project.ts";
-import type { Waymark, WaymarkOptions } from "../waymark.ts";
+import type { Waymark, WaymarkOptions } from "../options.ts";
 import { readLines } from "./plain_reader.ts";
 
 /** Options of all commands. */
