@@ -39,14 +39,14 @@ export interface MapsOptions {
   readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
 }
 
-/** A file that was read once: bytes, and the place where its map is kept. */
+/** A file whose content is known by its hash, and the place where its map is kept. */
 export interface LoadedFile {
   /** The path as the caller gave it. */
   readonly path: string;
-  /** The bytes everything about this file is made from. */
-  readonly bytes: Uint8Array;
   /** SHA-256 of the bytes, lower-case hex. */
   readonly hash: string;
+  /** The hashed bytes themselves; of a large file, the bytes there are now, with their own hash. */
+  readonly content: () => Promise<{ bytes: Uint8Array; hash: string }>;
   /** The key it is kept under. */
   readonly key: string;
   /** Where it is kept. */
@@ -67,9 +67,7 @@ export function createMapMaker(
   let calls = 0;
 
   return async (file, signal) => {
-    const { path, bytes, hash } = file, { maker } = summarizer, { length: size } = bytes;
-    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    const source: SourceFile = { path, text, lines: countLines(bytes), hash, size };
+    const { path } = file, { maker } = summarizer;
     let attempt = 0, told = false;
     const spend = (problems?: readonly string[]): void => {
       signal.throwIfAborted();
@@ -90,6 +88,9 @@ export function createMapMaker(
 
     const release = await turns.take(signal);
     try {
+      const { bytes, hash } = await file.content(), { length: size } = bytes; // hashed, counted and numbered from one buffer
+      const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+      const source: SourceFile = { path, text, lines: countLines(bytes), hash, size };
       const started = clock.now();
       let summary = await withSignal(summarizer.summarize(source, { signal, spend, used }), signal);
       if (!summary) {

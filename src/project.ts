@@ -12,7 +12,7 @@ import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import { WaymarkError } from "./errors.ts";
 import { disk, type FileFacts, readSource, sha256 } from "./files.ts";
-import { countUpTo } from "./lines.ts";
+import { type LineWindow, lineWindow } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
@@ -46,12 +46,12 @@ export interface Place {
 export interface Project {
   /** Finds a file without reading it. Throws a {@linkcode WaymarkError}: `not-found`, `not-allowed` or `too-large`. */
   locate(path: string, cwd?: string): Place;
-  /** Whether the file has so many lines at least, without keeping it in memory. */
-  reaches(place: Place, lines: number): boolean;
+  /** Some lines of a file, without reading more of it than that. Throws as `read` does. */
+  window(place: Place, start: number, count: number): LineWindow;
   /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
   read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
-  /** Hashes what was read and finds the place where its map is kept. */
-  identify(place: Place, bytes: Uint8Array): Promise<LoadedFile>;
+  /** Finds out what was read: its hash, and the place where its map is kept. Without bytes the file is hashed in chunks. */
+  identify(place: Place, bytes?: Uint8Array, signal?: AbortSignal): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */
   keep(place: Place): Promise<{ key: string; cache: SummaryCache }>;
   /** The project's cache, opened at the first call. */
@@ -138,10 +138,17 @@ export function createProject(options: ProjectOptions): Project {
       refuseSize(path, facts.size);
       return { path, real, size: facts.size };
     },
-    reaches(place, lines) {
-      const file = disk().open(place.real);
+    window({ path, real }, start, count) {
+      const file = disk().open(real);
+      let first = true;
+      const read = (buffer: Uint8Array): number => {
+        const length = file.read(buffer);
+        if (first) refuseBinary(path, buffer.subarray(0, length));
+        first = false;
+        return length;
+      };
       try {
-        return countUpTo(file, lines) >= lines;
+        return lineWindow({ read }, start, count);
       } finally {
         file.close();
       }
@@ -156,12 +163,17 @@ export function createProject(options: ProjectOptions): Project {
         : (await readSource(real, { maxBytes: maxFileBytes, signal }))?.bytes;
       if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
       refuseSize(path, bytes.length);
-      if (looksBinary(bytes)) throw new WaymarkError("not-text", `Cannot summarize ${path}: it is not a text file`);
+      refuseBinary(path, bytes);
       return bytes;
     },
-    async identify(place, bytes) {
-      const [hash, kept] = await Promise.all([sha256(bytes), project.keep(place)]);
-      return { path: place.path, bytes, hash, ...kept };
+    async identify(place, bytes, signal) {
+      const [hash, kept] = await Promise.all([bytes ? sha256(bytes) : hashLarge(place, signal), project.keep(place)]);
+      const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {
+        if (bytes) return { bytes, hash };
+        const now = await project.read(place);
+        return { bytes: now, hash: await sha256(now) };
+      };
+      return { path: place.path, hash, content, ...kept };
     },
     async close() {
       outside.close();
@@ -170,6 +182,17 @@ export function createProject(options: ProjectOptions): Project {
     },
   };
   return project;
+}
+
+function refuseBinary(path: string, bytes: Uint8Array): void {
+  if (looksBinary(bytes)) throw new WaymarkError("not-text", `Cannot summarize ${path}: it is not a text file`);
+}
+
+async function hashLarge({ path, real }: Place, signal: AbortSignal | undefined): Promise<string> {
+  const { hashFile } = await import("./hash_file.ts");
+  const hashed = await hashFile(real, { signal });
+  if (!hashed) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+  return hashed.hash;
 }
 
 /** The real path where it can be had: a root that is not there yet stays as it was named. */

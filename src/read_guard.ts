@@ -43,7 +43,7 @@ export interface ReadGuardOptions extends NameRules {
 /** What a guard works with. */
 export interface GuardParts {
   /** Finds and reads files. */
-  readonly project: Pick<Project, "locate" | "reaches" | "read" | "identify">;
+  readonly project: Pick<Project, "locate" | "window" | "read" | "identify">;
   /** Gets and makes maps. */
   readonly maps: Pick<Maps, "get">;
   /** Makes the map where `maps` fails, so that the read is shortened all the same. Absent: it runs as asked. */
@@ -63,7 +63,7 @@ interface Shortened {
   readonly window: Uint8Array;
 }
 
-/** Files up to this size are read whole at once, larger ones are counted in chunks first. */
+/** Files up to this size are read at once; larger ones are looked at in chunks, and read whole only where a map is made. */
 const SMALL = 1 << 20;
 
 /**
@@ -100,7 +100,11 @@ export function guardReads(parts: GuardParts): Middleware {
     const place = project.locate(call.path, call.cwd), { size } = place;
     const wanted = call.start + maxLines; // a line that must be there for the read to be too long
     if (size !== undefined && size < wanted) return undefined; // fewer bytes than lines
-    if (size !== undefined && size > SMALL && !project.reaches(place, wanted)) return undefined;
+    if (size !== undefined && size > SMALL) {
+      const { bytes, lines, more, cut } = project.window(place, call.start, maxLines);
+      if (!cut && (lines < maxLines || !more)) return undefined;
+      if (!cut) return { file: await project.identify(place, undefined, call.signal), window: bytes };
+    }
     const bytes = await project.read(place, call.signal);
     const { from, to, lines } = lineRange(bytes, call.start, maxLines);
     if (lines < maxLines || to === bytes.length) return undefined;

@@ -36,7 +36,8 @@ function summarizer(
 
 async function load(text: string, path = "a.ts", cache: SummaryCache = memoryCache()): Promise<LoadedFile> {
   const bytes = new TextEncoder().encode(text);
-  return { path, bytes, hash: await sha256(bytes), key: path, cache };
+  const hash = await sha256(bytes);
+  return { path, hash, content: () => Promise.resolve({ bytes, hash }), key: path, cache };
 }
 
 function setUp(options: Partial<MapsOptions> & { summarizer: Summarizer }) {

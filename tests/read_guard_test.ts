@@ -6,7 +6,9 @@ import {
   assertStrictEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { sha256 } from "../src/files.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { stripAnnotations } from "../src/file_map.ts";
@@ -116,7 +118,7 @@ describe("readGuard(): the test is span", () => {
 
   it("passes a call for 200 lines or fewer on at once: no disk, no hash, the same argument object", async () => {
     const fail = (): never => assert(false, "a short read touches nothing") as never;
-    const project = { locate: fail, reaches: fail, read: fail, identify: fail };
+    const project = { locate: fail, window: fail, read: fail, identify: fail };
     const args = { path: "a.ts", limit: 200 };
     const read = wrap((given: unknown) => given, guardReads({ project, maps: { get: fail } }));
     assertStrictEquals(await read(args), args);
@@ -378,14 +380,54 @@ describe("readGuard(): what it leaves alone", () => {
       }
     }));
 
-  it("counts a large file in chunks before it reads it whole", () =>
+  it("looks at a large file in chunks, and reads it whole only where a map is made", () =>
     inFolder(async (folder) => {
-      put(folder, "a.ts", "x".repeat(1 << 20) + "\n" + code(150));
-      put(folder, "b.ts", "x".repeat(1 << 20) + "\n" + code(250));
-      const { read, summarizer } = guarded(folder);
-      assert(!(await read({ path: "a.ts" })).includes("[waymark"));
-      assertEquals(summarizer.runs, 0);
-      assertStringIncludes(await read({ path: "b.ts" }), "[waymark map");
+      const padding = `// ${"x".repeat(997)}\n`.repeat(1100);
+      put(folder, "short.ts", "x".repeat(1 << 20) + "\n" + code(150));
+      put(folder, "long.ts", padding + code(250));
+      put(folder, "wide.ts", `${"x".repeat(20_000)}\n`.repeat(210));
+      put(folder, "binary.ts", new Uint8Array(1 << 21));
+      const disk = createProject({ root: folder });
+      let whole = 0;
+      const identify: typeof disk.identify = async (...given) => {
+        const file = await disk.identify(...given);
+        return { ...file, content: () => (whole++, file.content()) };
+      };
+      const project = { ...disk, identify };
+      const maps = createMaps({ summarizer: { ...model(), maker: "scanner" } });
+      try {
+        const { read } = guarded(folder, { project, maps });
+        for (const name of ["short.ts", "binary.ts"]) assert(!(await read({ path: name })).includes("[waymark"));
+        assertEquals(whole, 0);
+        for (const offset of [1, 1050]) assertStringIncludes(await read({ path: "long.ts", offset }), "[waymark map");
+        assertStringIncludes(await read({ path: "long.ts" }), "PARTIAL, lines 1-200 of 1350");
+        assertEquals(whole, 1);
+        assertStringIncludes(await read({ path: "wide.ts" }), "PARTIAL, lines 1-200 of 210");
+      } finally {
+        await disk.close();
+      }
+    }));
+
+  it("stores a large file's map under the hash of the bytes it was made from, also where the file changes meanwhile", () =>
+    inFolder(async (folder) => {
+      const padding = `// ${"x".repeat(997)}\n`.repeat(1100), path = put(folder, "a.ts", padding + code(250));
+      const disk = createProject({ root: folder });
+      const identify: typeof disk.identify = async (...given) => {
+        const file = await disk.identify(...given);
+        return { ...file, content: () => (put(folder, "a.ts", padding + code(251)), file.content()) };
+      };
+      const project = { ...disk, identify };
+      let hash = "";
+      const summarizer = model((file) => (hash = file.hash, Promise.resolve(summary)));
+      try {
+        const { read } = guarded(folder, { project, maps: createMaps({ summarizer }) });
+        assertStringIncludes(await read({ path: "a.ts" }), "of 1351");
+        assertEquals(hash, await sha256(readFileSync(path)));
+        const { cache, key } = await disk.identify(disk.locate(path));
+        assertEquals(cache.get(key, hash)?.lines, 1351);
+      } finally {
+        await disk.close();
+      }
     }));
 });
 

@@ -1,0 +1,111 @@
+/**
+ * When a map is made: one run for a content, whoever asks for it, a deadline for the run, and a pause after a failure.
+ *
+ * @module
+ */
+
+import { quiet, WaymarkError } from "./errors.ts";
+import { rank } from "./file_map.ts";
+import { createMapMaker, type LoadedFile, type MapsOptions } from "./map_maker.ts";
+import type { MapRequest } from "./maps.ts";
+import { createPauses } from "./pauses.ts";
+import type { FileMap } from "./types.ts";
+import { withSignal } from "./waiting.ts";
+
+/** Makes maps. */
+export interface Runs {
+  /** A new map. Rejects with a {@linkcode WaymarkError}. */
+  run(file: LoadedFile, request: MapRequest): Promise<FileMap>;
+}
+
+/** A run that many may wait for. */
+interface Run {
+  readonly promise: Promise<FileMap>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/** Makes the runs of one instance. */
+export function createRuns(options: MapsOptions): Runs {
+  const { summarizer, clock = Date } = options;
+  const { timeoutMs = 60_000, retryAfterMs = 60_000 } = options.limits ?? {};
+  const make = createMapMaker({ ...options, clock, onEvent: quiet(options.onEvent) });
+  const byModel = rank(summarizer.maker) === rank("model:");
+  // A parser says the same of the same bytes for ever; a model may do better after a while.
+  const pauses = createPauses({ forMs: byModel ? retryAfterMs : Infinity, clock });
+  const runs = new Map<string, Run>();
+
+  /** One run under one deadline; a failure is remembered. */
+  const start = async (file: LoadedFile, controller: AbortController, refresh: boolean): Promise<FileMap> => {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([controller.signal, deadline]);
+    try {
+      if (refresh || !byModel) {
+        const map = await make(file, signal);
+        file.cache.put(file.key, map, { force: refresh });
+        return map;
+      }
+      const wanted = rank(summarizer.maker);
+      return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, (inner) => make(file, inner)))
+        .map;
+    } catch (cause) {
+      const error = controller.signal.aborted
+        ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause })
+        : deadline.aborted
+        ? new WaymarkError("timeout", `Cannot summarize ${file.path}: no answer within ${timeoutMs / 1000} s`, {
+          cause,
+        })
+        : asFailure(file.path, cause);
+      pauses.remember(file.hash, error);
+      throw error;
+    }
+  };
+
+  /** Joins the run for the same content, or starts it. The run ends when its last waiter has gone. */
+  const join = async (file: LoadedFile, signal: AbortSignal | undefined): Promise<FileMap> => {
+    const key = `${file.hash} ${file.key.slice(file.key.lastIndexOf(".") + 1)}`;
+    let shared = runs.get(key);
+    if (!shared || shared.controller.signal.aborted) {
+      const controller = new AbortController();
+      shared = { promise: start(file, controller, false), controller, waiting: 0 };
+      const own = shared;
+      const forget = (): void => void (runs.get(key) === own && runs.delete(key));
+      own.promise.then(forget, forget);
+      runs.set(key, own);
+    }
+    shared.waiting++;
+    try {
+      return await withSignal(shared.promise, signal);
+    } catch (error) {
+      throw signal?.aborted
+        ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause: error })
+        : error;
+    } finally {
+      if (--shared.waiting === 0 && runs.get(key) === shared) shared.controller.abort();
+    }
+  };
+
+  const refresh = async (file: LoadedFile, signal: AbortSignal | undefined): Promise<FileMap> => {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    return await start(file, controller, true).finally(() => signal?.removeEventListener("abort", abort));
+  };
+
+  return {
+    async run(file, request) {
+      const { signal, insist = false } = request;
+      if (!request.refresh && !insist) pauses.check(file.hash);
+      const map = request.refresh ? await refresh(file, signal) : await join(file, signal);
+      pauses.clear(file.hash);
+      return map;
+    },
+  };
+}
+
+function asFailure(path: string, cause: unknown): WaymarkError {
+  if (cause instanceof WaymarkError) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new WaymarkError("internal", `Cannot summarize ${path}: ${message}`, { cause });
+}
