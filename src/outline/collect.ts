@@ -26,7 +26,7 @@ const INNER_FUNCTION = 5;
 /** What a damaged tree can take for a name. */
 const NOT_NAMES = /^(?:function|if|for|while|switch|return|catch|else|throw|await|case)$/;
 
-const TESTS = /\b(?:describe|it|test|suite|context|specify)(?:\.\w+)*\s*\(/;
+const TESTS = /\b(?:describe|it|test|suite|context|specify)(?:\.\w+)*(?:\s*\(|\s+["'])/;
 const TEST_START = /^\s*(?:describe|it|test|suite|context|specify|bench)\b/;
 
 /** The declarations of a tree. */
@@ -159,9 +159,17 @@ function noteOf(entry: Nested, { lines, source, grammar }: Source): string {
     const inside = from < 0 ? "" : docString(lines, Math.max(0, entry.start - 60) + from);
     if (inside) return inside;
   }
-  if (/^(?:test|config|constant)$/.test(entry.kind)) return "";
+  if (/^(?:test|config|constant|other)$/.test(entry.kind)) return "";
   const head = signature(source.slice(entry.from, Math.min(entry.body, entry.from + 2000)), isFunction(entry));
-  return head.length > entry.name.length + 3 && head !== entry.name ? head : "";
+  return isTelling(head, entry) ? head : "";
+}
+
+/** Whether a signature says more than keywords, the name and that there are no parameters. */
+function isTelling(head: string, { name, kind }: Entry): boolean {
+  const last = name.split(/\.|::|:/).at(-1)!, at = head.indexOf(last);
+  return at < 0
+    ? kind === "function" || kind === "method"
+    : !/^(?:<[^<>]*>)?(?:\s*\(\s*\))?$/.test(head.slice(at + last.length));
 }
 
 /** The row of an entry's body. */

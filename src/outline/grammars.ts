@@ -21,8 +21,6 @@ export interface Grammar {
   readonly blocks?: string;
   /** What begins a line comment. */
   readonly comment: string;
-  /** Functions stay functions inside a class or module. */
-  readonly plain?: boolean;
   /** Definitions of one name that follow each other are one. */
   readonly clauses?: boolean;
 }
@@ -63,6 +61,7 @@ const C: Grammar = {
     type: "enum_specifier type_definition",
     import: "preproc_include",
   },
+  blocks: "declaration",
   comment: "//",
 };
 
@@ -135,7 +134,7 @@ export const GRAMMARS: Readonly<Record<string, Grammar>> = Object.fromEntries([
       class: "class_declaration object_declaration companion_object",
       function: "function_declaration secondary_constructor",
       type: "type_alias",
-      import: "import_list",
+      import: "import_header",
     },
     blocks: "property_declaration",
     comment: "//",
@@ -211,18 +210,17 @@ export const GRAMMARS: Readonly<Record<string, Grammar>> = Object.fromEntries([
     blocks: "variable_declaration assignment_statement",
     comment: "--",
   },
-  { grammar: "elixir", nodes: { function: "call" }, comment: "#", plain: true, clauses: true },
+  { grammar: "elixir", nodes: { function: "call" }, comment: "#", clauses: true },
   {
     grammar: "haskell",
     nodes: {
       function: "function bind signature",
       type: "data_type newtype type_synomym type_family data_family",
       interface: "class",
-      import: "imports",
+      import: "import",
       other: "instance",
     },
     comment: "--",
-    plain: true,
     clauses: true,
   },
   {

@@ -15,6 +15,9 @@ const ATTRIBUTE = /^(?:#!?\[|@[A-Za-z]|\[[A-Z]|template\b|export\s*$)/;
 const DIRECTIVE =
   /^(?:eslint|@ts-|prettier|istanbul|c8 |v8 |deno-|biome|noqa|pylint|type:|pragma|nolint|go:|\+build|swiftlint|rubocop|shellcheck|NOLINT|MARK|TODO|FIXME|\$|!|@[a-z]|#region|region|Copyright|SPDX|Licensed)/;
 
+/** Where the list of parameters begins, in one of the many ways. */
+const PARAMETERS = /^(?:[-*] |:param|(?:Args|Arguments|Parameters|Params|Returns|Raises|Examples?|Usage)\b:?$)/;
+
 /** The first sentence of the comment right above a line (rows count from 0); empty where there is none. */
 export function commentAbove(lines: readonly string[], row: number, marker: string): string {
   let at = row - 1;
@@ -47,6 +50,7 @@ export function firstSentence(lines: readonly string[]): string {
   let sentence = "";
   for (const line of lines) {
     const text = line.replace(/<\/?[a-z][^<>]*>/gi, "").replace(/\{@\w+\s+([^{}]*)\}/g, "$1").trim();
+    if (sentence && PARAMETERS.test(text)) break;
     const isText = /[\p{L}]{2}/u.test(text) && !DIRECTIVE.test(text);
     if (!isText) {
       if (sentence) break;
@@ -73,10 +77,11 @@ export function docString(lines: readonly string[], row: number): string {
  */
 export function signature(head: string, isFunction: boolean): string {
   let depth = 0, text = "";
-  for (let at = 0; at < head.length && text.length < ENOUGH; at++) {
+  const annotations = /^(?:\s*(?:@[\w.:]+(?:\([^()]*\))?|\[[^\[\]]*\])\s)*/.exec(head)![0];
+  for (let at = annotations.length; at < head.length && text.length < ENOUGH; at++) {
     const character = head[at]!, next = head[at + 1] ?? "";
     if ("\"'`".includes(character) || (character === ";" && depth === 0)) {
-      if (character === "'" && /^[a-z]+\b(?!')/.test(head.slice(at + 1, at + 20))) text += character; // a lifetime
+      if (character === "'" && /^[a-z_]\w*\b(?!')/.test(head.slice(at + 1, at + 20))) text += character; // a lifetime
       else return `${text.trimEnd()}${depth ? " …" : ""}`;
       continue;
     }
@@ -91,6 +96,7 @@ export function signature(head: string, isFunction: boolean): string {
       if (character === "{" && depth === 0) break;
       if (character !== "<") depth++;
     } else if (")]}".includes(character)) depth--;
+    if (depth <= 0 && ((character === "=" && next === ">") || head.startsWith(", do:", at))) break;
     const isAssign = character === "=" && next !== "=" && next !== ">" && !"=<>!:+-*/".includes(head[at - 1] ?? "");
     if (isAssign && depth <= 0) {
       if (!isFunction || !/^=\s*(?:async\b|function\b|class\b|\(|<|[\w$]+\s*=>)/.test(head.slice(at, at + 80))) break;

@@ -82,10 +82,18 @@ const named = (word: string): Reader => (node, kind) => toEntry(node, kind, word
 const byHead = (hasMembers: boolean): Reader => (node, kind) => {
   const at = node.childForFieldName("body")?.startIndex;
   const head = at === undefined ? headOf(node) : node.text.slice(0, at - node.startIndex).replace(/\{.*/s, "");
-  return toEntry(node, kind, head.replace(/\s+/g, " ").replace(/^(?:pub |unsafe )+/, "").replace(/ where .*/, ""), {
-    hasMembers,
-  });
+  return toEntry(
+    node,
+    kind,
+    head.replace(/\s+/g, " ").replace(/^(?:pub(?:\([\w :]+\))? |unsafe )+/, "").replace(/ where\b.*/, ""),
+    {
+      hasMembers,
+    },
+  );
 };
+
+/** `mod name;` and `namespace Name;` hold nothing. */
+const moduleWithBody: Reader = (node, kind) => node.childForFieldName("body") ? byHead(false)(node, kind) : undefined;
 
 /** A method of Go goes by its receiver's type, too. */
 const goMethod: Reader = (node, kind) => {
@@ -170,7 +178,7 @@ const elixirCall: Reader = (node) => {
   const target = node.childForFieldName("target")?.text ?? "", first = node.namedChildren[1]?.namedChild(0);
   if (!first) return undefined;
   if (/^(?:defmodule|defprotocol|defimpl)$/.test(target)) {
-    const name = target === "defimpl" ? `defimpl ${/^[^,\n]*/.exec(node.namedChildren[1]!.text)![0]}` : first.text;
+    const name = target === "defimpl" ? `defimpl ${node.namedChildren[1]!.text}` : first.text;
     return toEntry(node, target === "defmodule" ? "class" : target === "defprotocol" ? "interface" : "other", name);
   }
   if (/^(?:test|describe|property)$/.test(target)) return toEntry(node, "test", unquote(first.text));
@@ -205,7 +213,8 @@ const hclBlock: Reader = (node, kind) => {
   return toEntry(node, kind, words.map((word) => unquote(word!.text)).join(" "));
 };
 
-const cssRule: Reader = (node, kind) => toEntry(node, kind, headOf(node));
+const cssRule: Reader = (node, kind) =>
+  toEntry(node, kind, /^[^{;]*/.exec(node.text.slice(0, 240))![0].replace(/\s+/g, " "));
 
 const operatorMethod: Reader = (node, kind) =>
   toEntry(node, kind, /\boperator\s*[^\s(]+|\bthis\b/.exec(headOf(node))?.[0] ?? "operator");
@@ -228,9 +237,10 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     function_definition: cFunction,
     preproc_function_def: macro,
     declaration: prototype,
+    field_declaration: prototype,
   },
   go: { method_declaration: goMethod, type_spec: goType },
-  rust: { impl_item: byHead(true), foreign_mod_item: none },
+  rust: { impl_item: byHead(true), foreign_mod_item: none, mod_item: moduleWithBody },
   kotlin: {
     class_declaration: manyKinds,
     secondary_constructor: named("constructor"),
@@ -242,6 +252,7 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     subscript_declaration: swiftFunction,
     deinit_declaration: swiftFunction,
   },
+  php: { namespace_definition: moduleWithBody },
   scala: { extension_definition: byHead(true), given_definition: byHead(true) },
   c_sharp: {
     operator_declaration: operatorMethod,
@@ -290,9 +301,8 @@ export function readBlock(node: Node, source: string): Entry | undefined {
   const length = endRow(node) - node.startPosition.row + 1;
   const text = source.slice(node.startIndex, Math.min(node.endIndex, node.startIndex + 400));
   const isExport = /^export (?:const|let|var)\b/.test(text);
-  if (length < LONG_CONSTANT && !isExport) {
-    return /^(?:const|let|var)\s[^=]*=\s*require\(/.test(text) ? toEntry(node, "import", "imports") : undefined;
-  }
+  if (/^(?:const|let|var)\s[^=]*=\s*require\(/.test(text)) return toEntry(node, "import", "imports");
+  if (length < LONG_CONSTANT && !isExport) return undefined;
   if (/^["'`#]/.test(text)) return undefined;
   if (node.type === "macro_invocation") {
     return length >= LONG_STATEMENT ? toEntry(node, "other", /^[\w:]+!/.exec(text)?.[0] ?? "") : undefined;
@@ -302,10 +312,14 @@ export function readBlock(node: Node, source: string): Entry | undefined {
   if (call) {
     const [, callee = "", , title = "", rest = ""] =
       /^\s*([\w.$]+)[\s(]*(?:(["'`])(.{1,160}?)\2|([\w:.]{1,80}))?/.exec(text) ?? [];
-    if (TESTS.test(callee)) return toEntry(node, "test", title || rest || callee, { hasMembers: false });
+    if (TESTS.test(callee)) {
+      const first = title || rest || /^[^\n]*?(["'`])(.{1,160}?)\1/.exec(text)?.[2];
+      return toEntry(node, "test", first ?? callee, { hasMembers: false });
+    }
     const name = title && /^[\w\s./:@-]+$/.test(title) ? `${callee} ${title}` : callee;
     return length >= LONG_STATEMENT ? toEntry(node, "other", name) : undefined;
   }
+  if (node.type === "declaration" && !/^[^(]*=\s*[{[(]/.test(text)) return undefined;
   const name = constantName(text);
   return name ? toEntry(node, "constant", name, { atLeast: isExport ? 1 : LONG_CONSTANT }) : undefined;
 }

@@ -18,6 +18,8 @@ export interface Found {
   readonly atLeast?: number;
   /** Where it begins, counted from this line. */
   readonly offset?: number;
+  /** It ends at the line that starts with this, however far in the lines before are. */
+  readonly closer?: string;
 }
 
 /** What a line is read with. */
@@ -59,7 +61,7 @@ const DECLARATION = new RegExp(
   `^((?:(?:${MODIFIERS})\\s+){0,8})(${
     Object.keys(KEYWORDS).join("|")
   })(?![\\w.:(])\\s*(?:(?:class|struct|interface)\\b\\s*)?` +
-    `\\*?\\s*(?:\\(\\s*(?:${NAME}\\s+)?\\*?(${NAME})[^()]*\\)\\s*)?(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>\\s*)?` +
+    `\\*?\\s*(?:\\(\\s*(?:${NAME}\\s+)?\\*?(${NAME})[^()]*\\)\\s*)?(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>\\s*)?` +
     `((?:${NAME}(?:<[^<>]*>)?\\??(?:\\.|::|:(?=\\w+\\s*\\()))*~?${NAME}(?:[?!]|=(?=\\())?)?(.*)`,
 );
 const ASSIGNED = new RegExp(
@@ -67,14 +69,14 @@ const ASSIGNED = new RegExp(
     `\\s*(?:=|<-|:)\\s*(?:async\\s*)?(?:function\\b|(?:\\([^()]*\\)|${NAME})\\s*(?::[^=]*)?=>|(\\()$)`,
 );
 const CONSTANT = new RegExp(
-  `^(export |pub |public |static |final |private |val |let |var |const |local )*(?:${NAME}[ *&]+){0,4}(${NAME})(?:\\[\\w*\\])*` +
+  `^(export |pub |public |static |final |private |val |let |var |const |local )*(?:${NAME}[ *&]+){0,4}(${NAME}(?:\\.${NAME})*)(?:\\[\\w*\\])*` +
     `\\s*(?::[^=]{0,80})?=`,
 );
 const CONTAINER = new RegExp(
   `^(?:pub )?(?:const )?(${NAME})(?: =| )(?: extern| packed)? ?(struct|enum|union|interface)\\b.*\\{$`,
 );
 const TEST =
-  /^(?:describe|context|suite|it|test|specify|Deno\.test|feature|scenario)(?:\.\w+)*[ (]\(?\s*(["'`])(.{1,160}?)\1/;
+  /^(?:RSpec\.)?(?:describe|context|suite|it|test|specify|Deno\.test|feature|scenario)(?:\.\w+)*(?:\([^()]*\))?[ (]\(?\s*(["'`])(.{1,160}?)\1/;
 const CONTROL =
   /^(?:if|else|for|foreach|while|switch|return|catch|do|throw|new|delete|case|await|yield|using|lock|assert|in|not|and|or|typeof|sizeof|goto)\b/;
 const TYPES = /^[\w\s:<>,~*&[\]?.$#]*$/;
@@ -87,14 +89,17 @@ const WITH_MEMBERS = new Set("ts mts cts tsx js mjs cjs jsx vue svelte astro htm
 /** How lines of code are read in files with this extension. */
 export function codeReader(extension: string): ReadLine {
   const isC = C_LIKE.has(extension), hasMembers = isC || WITH_MEMBERS.has(extension);
-  const hasObjects = /^(?:kts?|scala|sc)$/.test(extension);
+  const hasObjects = /^(?:kts?|scala|sc)$/.test(extension), isOldC = /^(?:[ch](?:c|pp|xx|h)?|mm?)$/.test(extension);
   return (line, scope) => {
     const { parent, indent } = scope, inClass = isClassLike(parent);
     const [, modifiers = "", keyword = "", receiver, name, rest = ""] = DECLARATION.exec(line) ?? [];
     const kind = keyword === "object" && !hasObjects ? undefined : KEYWORDS[keyword];
-    const isMere = isC && /^(?:class|struct|union|enum)$/.test(keyword) && !/^[^;=()]*(?:\{.*)?$/.test(rest);
+    const isMere = isOldC && /^(?:class|struct|union|enum)$/.test(keyword) && !/^[^;=()]*(?:\{.*)?$/.test(rest);
     if (kind && !isMere) {
-      if (kind === "other") return { kind, name: /^(?:::|[^{=;"':])*/.exec(line.slice(modifiers.length))![0].trim() };
+      if (kind === "other") {
+        const name = /^(?:::|'(?=\w+\b(?!'))|[^{=;"':])*/.exec(line.slice(modifiers.length))![0].trim();
+        return { kind, name, ...(isOldC && keyword === "namespace" ? { closer: "}" } : {}) };
+      }
       if (/^typedef/.test(modifiers)) return { kind, name: "" };
       if (name && receiver) return { kind: "method", name: `${receiver}.${name}` };
       if (name) return { kind: refine(kind, { rest, inClass }), name };
@@ -111,17 +116,17 @@ export function codeReader(extension: string): ReadLine {
     const mayCall = hasMembers && !isFunction(parent) && (!parent || scope.isMember);
     const callable = mayCall && readCallable(line, scope, { isC, isHeader: /^h/.test(extension) });
     if (callable) return callable;
-    const constant = indent === 0 && CONSTANT.exec(line);
-    if (constant) return { kind: "constant", name: constant[2]!, atLeast: constant[1] === "export " ? 1 : 3 };
     const container = CONTAINER.exec(line);
-    return container ? { kind: container[2] === "interface" ? "interface" : "class", name: container[1]! } : undefined;
+    if (container) return { kind: container[2] === "interface" ? "interface" : "class", name: container[1]! };
+    const constant = indent === 0 && CONSTANT.exec(line);
+    return constant ? { kind: "constant", name: constant[2]!, atLeast: constant[1] === "export " ? 1 : 3 } : undefined;
   };
 }
 
 /** Whether functions in it are methods. */
 function isClassLike(parent: Found | undefined): boolean {
   return parent !== undefined &&
-    (parent.kind === "class" || parent.kind === "interface" || /^(?:impl|extension) /.test(parent.name));
+    (parent.kind === "class" || parent.kind === "interface" || /^(?:impl|extension)\b/.test(parent.name));
 }
 
 function isFunction(parent: Found | undefined): boolean {
@@ -140,14 +145,16 @@ function readCallable(
   { parent, indent, peek }: Scope,
   { isC, isHeader }: { isC: boolean; isHeader: boolean },
 ): Found | undefined {
-  const head = line.slice(0, Math.max(0, line.indexOf("("))).replace(/<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*$/, "").trimEnd();
+  const head = line.slice(0, Math.max(0, line.indexOf("("))).replace(/<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*(?=::|$)/g, "")
+    .trimEnd();
   let from = head.length;
   while (from > 0 && /[\w~$:.#\u0080-\uffff]/.test(head[from - 1]!)) from--;
   const name = head.slice(from), before = head.slice(0, from).trimEnd(), inClass = isClassLike(parent);
   if (!/[^:]$/.test(name) || CONTROL.test(name) || RESERVED.test(name) || (isC && !TYPES.test(before))) {
     return undefined;
   }
-  if (!isC && (parent?.kind === "interface" || (before && !MEMBER.test(before)))) return undefined;
+  if (!isC && ((!inClass && parent?.kind !== "constant") || parent?.kind === "interface")) return undefined;
+  if (!isC && before && !MEMBER.test(before)) return undefined;
   let offset = 0;
   if (!before && isC) {
     const previous = peek(-1);

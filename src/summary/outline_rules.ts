@@ -107,14 +107,15 @@ const SINGULARS: Partial<Record<RegionKind, string>> = { other: "other block", c
 
 /** One paragraph out of an outline: language, size, what there is at the top level, and that no model wrote it. */
 export function outlineProse(regions: readonly Region[], { extension, lines, maker, damaged }: OutlineFacts): string {
-  const depths = depthsOf(regions);
-  const counts = new Map<RegionKind, number>();
-  const names = new Set<string>();
-  regions.forEach(({ kind, name }, index) => {
-    if (kind === "import" || kind === "comment") return;
+  const counts = new Map<RegionKind, number>(), names = new Set<string>();
+  let inside = 0; // up to here the last region goes that others can be inside of; namespaces are no level of their own
+  for (const { kind, name, start, end } of regions) {
+    if (kind === "import" || kind === "comment") continue;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    if (depths[index] === 0 && kind !== "other") names.add(cutName(name, 60));
-  });
+    if (kind === "other") continue;
+    if (start > inside && kind !== "method") names.add(cutName(name, 60));
+    inside = Math.max(inside, end);
+  }
   const kinds = [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) =>
     `${count} ${count === 1 ? SINGULARS[kind] ?? kind : PLURALS[kind] ?? `${kind}s`}`
   );

@@ -11,7 +11,7 @@
 import type { Region, RegionKind, SourceFile, Summary } from "../types.ts";
 import { cutName, extensionOf, limitOutline, MAX_NOTE, outlineProse } from "./outline_rules.ts";
 import type { Found } from "./code_rules.ts";
-import { ends, styleOf } from "./scanner_rules.ts";
+import { ends, type Style, styleOf } from "./scanner_rules.ts";
 
 /** Lines longer than this are data: never looked at. */
 const LONGEST = 2000;
@@ -20,9 +20,6 @@ const READ = 240;
 /** A function inside another is listed where the outer one has more lines than this. */
 const LONG_FUNCTION = 60;
 
-/** Lines no further in than a region that are part of it: they close it, or go on with it. */
-const GOES_ON =
-  /^(?:[\])}>{:.|?]|&&|[-=]>|<\/|(?:end|fi|esac|done|else|elsif|elif|catch|finally|rescue|ensure|except|where|throws|implements|extends|with)\b)/;
 /** A line that can only be code: text that seemed to go on until here does not. */
 const CODE = /^(?:export|import|function|class|interface|type|const|async|describe|func)\b/;
 
@@ -37,6 +34,8 @@ interface Open {
   name: string;
   /** How far the first line in it is indented. */
   inner?: number;
+  /** A bracket no further in has closed it. */
+  isClosed?: boolean;
 }
 
 /** The declarations of a text, by its file's extension: sorted by start, inner ones after the outer. Never throws. */
@@ -65,11 +64,10 @@ export function scan(text: string, extension: string): Region[] {
 
     while (open.length) {
       const inner = open.at(-1)!;
+      const { closer } = inner.found;
       if (indent > inner.indent) break;
-      if (indent === inner.indent && (GOES_ON.test(line) || style.label.test(line))) {
-        inner.name ||= /^\}\s*([\w$]+)/.exec(line)?.[1] ?? "";
-        break;
-      }
+      if (indent === inner.indent && (closer ? !line.startsWith(closer) : goesOn(inner, line, style))) break;
+      if (indent === inner.indent && closer) inner.end = row;
       close();
     }
     const parent = open.at(-1);
@@ -79,7 +77,7 @@ export function scan(text: string, extension: string): Region[] {
     }
     if (isLong) continue;
 
-    const isMember = parent?.inner === indent;
+    const isMember = parent?.inner === indent || (parent?.indent === indent && parent.found.closer !== undefined);
     const found = style.read(line.slice(0, READ), {
       indent,
       depth: open.length,
@@ -104,6 +102,14 @@ export function scan(text: string, extension: string): Region[] {
   }
   while (open.length) close();
   return regionsOf(all, style.merges);
+}
+
+/** Whether a line as far out as a region is part of it. */
+function goesOn(inner: Open, line: string, style: Style): boolean {
+  if (inner.isClosed && line.startsWith("}")) return false; // what it is in closes
+  inner.isClosed ||= /^[\])}]+[;,]*(?:\s*\/\/.*)?$/.test(line);
+  inner.name ||= /^\}\s*([\w$]+)/.exec(line)?.[1] ?? "";
+  return style.goesOn.test(line) || style.label.test(line) || (style.clauses && line.startsWith(`${inner.name} `));
 }
 
 /** The map of a file as the line scanner sees it; `undefined` where it finds nothing. Costs no call. */
@@ -148,6 +154,7 @@ function isFunction(kind: RegionKind): boolean {
 /** The first line of a declaration up to where a value, a body or a comment could begin. */
 function signature(line: string, { kind, name }: Found): string {
   if (kind === "config" || kind === "test" || kind === "constant" || kind === "other") return "";
-  const head = cutName(/^(?:(?!\/\/|\/\*|--)[^{="'`#;])*/.exec(line.slice(0, LONGEST))![0], MAX_NOTE);
+  const start = /^(?:(?!\/\/|\/\*|--|, do:)(?:[^{="'`#;]|'(?=\w+\b(?!'))))*/.exec(line.slice(0, LONGEST))![0];
+  const head = cutName(start, MAX_NOTE).replace(/\s*(?:\(|:| do| where)$/, "");
   return head.length > name.length + kind.length + 3 ? head : "";
 }

@@ -6,13 +6,15 @@
  */
 
 import type { RegionKind } from "../types.ts";
-import { codeReader, type Found, type ReadLine } from "./code_rules.ts";
+import { codeReader, type Found, type ReadLine, type Scope } from "./code_rules.ts";
 
 /** What tells the lines of one kind of file. */
 export interface Style {
   /** Lines that are comments. */
   readonly comment: RegExp;
-  /** Lines that stand as far out as what they are in: labels, access specifiers. */
+  /** Lines no further in than a region that are part of it: they close it or go on with it. */
+  readonly goesOn: RegExp;
+  /** Labels and access specifiers: lines that stand further out than they belong. */
   readonly label: RegExp;
   /** How far a line is indented. */
   indent(raw: string, line: string): number;
@@ -24,6 +26,8 @@ export interface Style {
   closes(line: string, found: Found): boolean;
   /** Regions of one name that follow each other are one: overloads, clauses. */
   readonly merges: boolean;
+  /** Lines that begin with the name of a region are part of it. */
+  readonly clauses: boolean;
 }
 
 /** The name is what the groups caught. */
@@ -31,14 +35,14 @@ type Pattern = readonly [pattern: RegExp, kind: RegionKind];
 
 const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
   sh: [[/^(?:function\s+)?([\w:.-]+)\s*\(\s*\)/, "function"], [/^function\s+([\w:.-]+)/, "function"]],
-  css: [[/^(@[\w-]+[^{;]*?)\s*\{/, "other"], [/^([^{}@;"']+?)\s*\{/, "other"], [/^([.#][\w-]+,)$/, "other"]],
+  css: [[/^(@[\w-]+[^{;]*?)\s*\{/, "other"], [/^([^{}@;"']+?)\s*\{(?:[^{}]*\})?$/, "other"]],
   json: [[/^"([^"\\]{1,100})"\s*:/, "config"]],
   yaml: [[/^["']?([\w./$ -]{1,100}?)["']?:(?: |$)/, "config"]],
   toml: [[/^\[\[?([^\]"=]{1,100})\]/, "config"]],
   hcl: [[/^([\w-]+)(?: "([\w.-]*)")?(?: "([\w.-]*)")? ?\{/, "config"]],
   md: [[/^#{1,6}\s+(.{1,120})/, "other"]],
   html: [[
-    /^<((?:script|style|template|head|body|main|header|footer|nav|section|article|aside|form|table)\b(?: id="[\w-]+")?)/,
+    /^<(script|style|template|head|body|main|header|footer|nav|section|article|aside|form|table)\b(?: id="([\w-]+)")?/,
     "other",
   ]],
   hs: [
@@ -59,6 +63,13 @@ const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
 
 const HASH = /^#/, DASH = /^--/, NEVER = /^\b$/;
 const SLASH = /^(?:\/\/|\/\*|\*(?:\s|\/|$))/, SLASH_HASH = /^(?:\/\/|\/\*|\*(?:\s|\/|$)|#)/;
+
+const CODE_GOES_ON =
+  /^(?:[\])}>{:.|?]|&&|[-=]>|(?:end|fi|esac|done|else|elsif|elif|catch|finally|rescue|ensure|except|where|throws|implements|extends|with)\b)/;
+const GOES_ON = new Map([["css", /^[})]/], ["json", /^[\]}]/], ["yaml", /^-\s/], ["md", NEVER], ["toml", NEVER], [
+  "sql",
+  /^[)]/,
+]]);
 
 const FAMILIES = wordMap({
   sh: "bash zsh ksh",
@@ -105,27 +116,41 @@ function makeStyle(extension: string): Style {
   const maxDepth = family === "json" || family === "yaml" ? 2 : Infinity;
   return {
     comment,
+    goesOn: GOES_ON.get(family) ?? CODE_GOES_ON,
     label: comment === SLASH_HASH ? /^(?:\w+|public \w+|case .*)\s*:$/ : NEVER,
     indent: (raw, line) => {
       if (family === "md") return /^#{1,6}\s/.test(line) ? line.indexOf(" ") : 9;
       if (family === "sql") return STATEMENT.test(line) ? 0 : 1;
+      if (family === "toml") return line.startsWith("[") ? 0 : 1;
       return widthOf(raw);
     },
     opens: (line, isComment) => opens(line, { extension, family, comment, isComment }),
-    read: (line, scope) =>
-      (patterns && scope.depth < maxDepth ? readPatterns(line, patterns, scope.indent) : undefined) ??
-        code?.(line, scope),
+    read: (line, scope) => {
+      const found = patterns && scope.depth < maxDepth ? readPatterns(line, patterns, scope) : undefined;
+      if (found && family === "html" && !line.includes(`</${found.name.split(" ")[0]}`)) {
+        return { ...found, closer: `</${found.name.split(" ")[0]}` };
+      }
+      return found && family === "css" ? { ...found, offset: firstSelector(scope) } : found ?? code?.(line, scope);
+    },
     closes: (line, { kind }) => family === "sql" && kind === "type" && line.endsWith(";"),
+    clauses: family === "hs",
     merges: TEMPLATE.test(extension) || /^(?:exs?|hs)$/.test(family),
   };
 }
 
-function readPatterns(line: string, patterns: readonly Pattern[], indent: number): Found | undefined {
+function readPatterns(line: string, patterns: readonly Pattern[], { depth }: Scope): Found | undefined {
   for (const [pattern, kind] of patterns) {
     const name = pattern.exec(line)?.slice(1).filter(Boolean).join(" ");
-    if (name) return { kind, name, atLeast: indent && kind === "config" ? 3 : 1 };
+    if (name) return { kind, name, atLeast: depth && kind === "config" ? 3 : 1 };
   }
   return undefined;
+}
+
+/** Where the selectors of a rule begin, counted from its last. */
+function firstSelector({ peek }: Scope): number {
+  let offset = 0;
+  while (offset > -20 && peek(offset - 1).endsWith(",")) offset--;
+  return offset;
 }
 
 function widthOf(raw: string): number {
