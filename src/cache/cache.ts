@@ -44,6 +44,8 @@ type Emit = (event: WaymarkEvent) => void;
 
 /** Entries are counted once in so many writes. */
 const WRITES_PER_COUNT = 256;
+/** Most maps kept as they were read. */
+const MOST_SEEN = 64;
 /** Paths pruned in one transaction: others must have their turn. */
 const PRUNED_AT_ONCE = 100;
 /** A lease that ran out so long ago has no owner any more. */
@@ -120,8 +122,21 @@ function diskCache(
     if (state !== "open") return undefined;
     return attempt(() => {
       followFile(connection, emit);
+      seen.clear(); // the engine tells of others' writes, not of one's own
       return transact(connection, work);
     }, true);
+  };
+
+  /** Maps as they were read, good for as long as nobody has written to this database. */
+  const seen = new Map<string, [FileMap, string]>();
+  let seenIn: unknown, seenAt: unknown;
+  const recall = (path: string, hash: string): [FileMap, string] | undefined => {
+    const at = query(SQL.changes).get()?.["data_version"], { database } = connection;
+    if (seenIn !== database || seenAt !== at || seen.size >= MOST_SEEN) seen.clear();
+    [seenIn, seenAt] = [database, at];
+    const key = `${hash} ${path}`, found = seen.get(key) ?? find(path, hash);
+    if (found) seen.set(key, found);
+    return found;
   };
 
   const find = (path: string, hash: string): [FileMap, string] | undefined => {
@@ -171,7 +186,7 @@ function diskCache(
     file: connection.file,
     get(path, hash) {
       const spare = memory.count() ? memory.get(path, hash) : undefined;
-      const [map, from] = read(() => find(path, hash)) ?? [];
+      const [map, from] = read(() => recall(path, hash)) ?? [];
       if (!map || spare && rank(spare.maker) > rank(map.maker)) return spare;
       if (from !== path) write(() => store(path, map));
       return map;

@@ -32,6 +32,8 @@ const REGION = "select start_line, end_line, kind, name, note from regions where
 
 /** Every query of the cache. */
 export const SQL = {
+  /** Changes when another connection has written. */
+  changes: "pragma data_version",
   find: `select id, path, hash, size, lines, prose, regions, maker, prompt_version, facts, created_at ${BEST}`,
   regions: `${REGION} ? order by ordinal`,
   innermost: `${REGION} (select id ${BEST}) and start_line <= ? and end_line >= ?
