@@ -13,10 +13,11 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ["vocabulary", /^src\/(types|errors|events|cache\/types)\.ts$/],
   ["pure", /^src\/(lines|probe|file_map|arguments|dialects|codecs|cache\/schema)\.ts$/],
-  ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|repair|failure|.*_rules)\.ts$/],
-  ["stores", /^src\/(files|hash_file|paths|project|maps|cache\/.*|summary\/.*|drivers\/.*|outline\/.*)\.ts$/],
-  ["middleware", /^src\/(compose|wrap|read_guard|summarize_file)\.ts$/],
-  ["facade", /^src\/waymark\.ts$/],
+  ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
+  ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps)\.ts$/],
+  ["stores", /^src\/(cache|summary|drivers|outline)\/.*\.ts$/],
+  ["middleware", /^src\/(compose|wrap|wrap_tools|read_guard|summarize_file)\.ts$/],
+  ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|providers\/.*|adapters\/.*)\.ts$/],
   ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
 ];
@@ -29,8 +30,8 @@ const longFiles: Readonly<Record<string, string>> = {
   "src/types.ts": "the whole vocabulary in one place, most of it doc comments",
 };
 
-/** What importing the root entry may weigh. */
-const rootLimits = { files: 21, bytes: 80_000 };
+/** What importing the root entry may weigh: what is run at the start, and what is only fetched then (behind a literal `import()`). */
+const rootLimits = { run: { files: 26, bytes: 170_000 }, fetched: { files: 38, bytes: 230_000 } };
 
 /** What pure code may not name: it neither waits nor looks at the clock, the dice or the machine. */
 const impure =
@@ -192,11 +193,16 @@ describe("the layers", () => {
 describe("the root entry", { skip: sources[0] === "mod.ts" ? false : "there is no mod.ts yet" }, () => {
   const graph = sources[0] === "mod.ts" ? graphOf("mod.ts") : undefined;
 
-  it("reaches few files and few bytes", () => {
-    const files = [...graph?.files ?? []];
-    const bytes = files.reduce((sum, file) => sum + new TextEncoder().encode(readText(file)).length, 0);
-    assert(files.length <= rootLimits.files, `${files.length} files: ${files.join(" ")}`);
-    assert(bytes <= rootLimits.bytes, `${bytes} bytes in ${files.length} files`);
+  it("runs and reaches few files and few bytes", () => {
+    for (const [what, kinds] of [["run", ["value"]], ["fetched", ["value", "dynamic"]]] as const) {
+      const files = [...graphOf("mod.ts", kinds).files];
+      const bytes = files.reduce((sum, file) => sum + new TextEncoder().encode(readText(file)).length, 0);
+      const limits = rootLimits[what];
+      assert(
+        files.length <= limits.files && bytes <= limits.bytes,
+        `${files.length} files with ${bytes} bytes are ${what} at the start: ${files.join(" ")}`,
+      );
+    }
   });
 
   it("reaches no SDK, no native driver, no grammar and no npm package", () => {

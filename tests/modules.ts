@@ -72,15 +72,21 @@ export function target(from: string, specifier: string): string | undefined {
   return specifier.startsWith(".") ? join(from, "..", specifier) : undefined;
 }
 
-/** What a program loads that imports a file: files of the project, and names of anything else by the way they are imported. */
-export function graphOf(entry: string): { files: Set<string>; packages: Map<string, Edge["kind"]> } {
+/**
+ * What a program reaches that imports a file, over edges of these kinds: files of the project, and names of anything else
+ * by the way they are imported.
+ */
+export function graphOf(
+  entry: string,
+  kinds: readonly Edge["kind"][] = ["value", "dynamic"],
+): { files: Set<string>; packages: Map<string, Edge["kind"]> } {
   const files = new Set<string>();
   const packages = new Map<string, Edge["kind"]>();
   const visit = (file: string): void => {
     if (files.has(file) || !exists(file)) return;
     files.add(file);
     for (const { kind, specifier } of edgesOf(readText(file))) {
-      if (kind === "type") continue;
+      if (!kinds.includes(kind)) continue;
       const next = target(file, specifier);
       if (next !== undefined) visit(next);
       else if (packages.get(specifier) !== "value") packages.set(specifier, kind);
