@@ -12,7 +12,7 @@ import { WaymarkError } from "../errors.ts";
 import type { WaymarkEvent } from "../events.ts";
 import { disk } from "../files.ts";
 import type { SqliteDatabase, SqliteDriver, SqliteStatement } from "../types.ts";
-import { gitTracks, identityOf, makeFilesPrivate, prepareFolder, setAside } from "./folder.ts";
+import { gitTracks, identityOf, isWritable, lockOf, makeFilesPrivate, prepareFolder, setAside } from "./folder.ts";
 import { faultOf, migrate, schemaState } from "./schema.ts";
 
 /** How a database is opened. */
@@ -39,6 +39,8 @@ export interface Connection extends ConnectionOptions {
 
 type Emit = (event: WaymarkEvent) => void;
 type Label = "corrupt" | "foreign" | "other";
+/** Fine to use, to be looked at once more or otherwise, or to be moved aside for a reason. */
+type Verdict = "fine" | "again" | readonly [Label, string];
 
 /** Longest an opening goes on before maps stay in memory. One call into SQLite cannot be cut short. */
 const OPEN_WITHIN_MS = 2000;
@@ -58,7 +60,7 @@ export function connect(options: ConnectionOptions, emit: Emit): Connection {
   if (reason) throw new WaymarkError("cache", reason);
   if (known) {
     if (!known.database) begin(known, emit);
-    const why = options.trustForeignCache ? undefined : distrust(known);
+    const why = options.trustForeignCache ? undefined : distrust(known, known.database!);
     if (why) throw new WaymarkError("cache", `Cannot use ${file}: ${why}`);
     known.users++;
     return known;
@@ -148,112 +150,144 @@ function end(connection: Connection): void {
 }
 
 function moveAside(connection: Connection, label: Label, reason: string, emit: Emit): void {
-  const target = setAside(connection.file, { label, identity: connection.identity });
-  if (target) emit({ type: "cache", what: "set-aside", message: `Moved ${connection.file} to ${target}: ${reason}` });
+  const { file, driver, identity } = connection, lock = driver.open(lockOf(file));
+  try {
+    lock.exec(`pragma busy_timeout = ${OPEN_WITHIN_MS}`);
+    lock.exec("begin exclusive");
+    makeFilesPrivate(lockOf(file));
+    const target = setAside(file, { label, identity });
+    if (target) emit({ type: "cache", what: "set-aside", message: `Moved ${file} to ${target}: ${reason}` });
+  } finally {
+    lock.close();
+  }
 }
 
 /** Opens the database, whatever it takes, within the time there is. */
 function begin(connection: Connection, emit: Emit): void {
-  const { file, driver } = connection, until = Date.now() + OPEN_WITHIN_MS;
+  const { file } = connection, until = Date.now() + OPEN_WITHIN_MS;
   const check = (slow = true): void => {
     if (Date.now() < until) return;
     const reason = `Cannot use ${file}: it takes over ${OPEN_WITHIN_MS / 1000} s to open`;
     if (slow) registry().slow.set(file, reason); // not to be paid for again in this process
     throw new WaymarkError("cache", reason);
   };
-  for (let moved = 0;;) {
-    const before = identityOf(file);
-    let label: Label, reason: string;
+  for (let moved = 0, refused = 0;;) {
+    let verdict: Verdict;
     try {
-      connection.database = driver.open(file);
-      check();
-      connection.identity = identityOf(file) ?? "";
-      // Another process may have put a new file in its place just now.
-      const refusal = before === undefined || before === connection.identity ? admit(connection, check) : "again";
-      if (!refusal) return;
-      end(connection);
-      if (refusal === "again") continue;
-      [label, reason] = refusal;
+      verdict = open(connection, check);
     } catch (error) {
       end(connection);
       const fault = faultOf(error);
-      if (fault === "busy") {
-        check(false);
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-        continue;
-      }
-      if (fault === "refused") {
-        if (!(error instanceof WaymarkError) && beginReadOnly(connection)) return;
-        throw error;
-      }
-      label = "corrupt";
-      reason = (error as Error).message;
+      if (error instanceof WaymarkError) throw error;
+      if (fault === "refused" && !isWritable(file) && beginReadOnly(connection)) return;
+      if (fault === "refused" && ++refused > 2) throw error; // once may be a file that was moved at that moment
+      verdict = fault === "damaged" ? ["corrupt", (error as Error).message] : "again";
     }
-    if (++moved > 3) throw new WaymarkError("cache", `Cannot use ${file}: ${reason}`);
-    moveAside(connection, label, reason, emit);
+    if (verdict === "fine") return;
+    end(connection);
+    if (verdict === "again") {
+      check(false);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    } else {
+      if (++moved > 3) throw new WaymarkError("cache", `Cannot use ${file}: ${verdict[1]}`);
+      moveAside(connection, ...verdict, emit);
+    }
   }
 }
 
-/** Readies an opened database. What it must be moved aside for, if anything; throws what the engine throws. */
-function admit(connection: Connection, check: () => void): [Label, string] | undefined {
-  const { root, file, busyTimeoutMs, trustForeignCache } = connection, database = connection.database!;
-  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`); // before all else: the switch to WAL can be busy
-  const state = schemaState(database);
+/** One try at opening. Throws what the engine throws. */
+function open(connection: Connection, check: () => void): Verdict {
+  const { file, driver, root, busyTimeoutMs } = connection, before = identityOf(file);
+  connection.identity = before ?? "";
+  // Looked at first in a way that leaves no files beside it, which a new one in its place would take for its own.
+  const seen = before === undefined ? "again" : glance(connection);
+  if (typeof seen !== "string") return seen;
   check();
-  if (state === "other") return ["other", "another application made it"];
-  if (state === "newer") {
-    throw new WaymarkError("cache", `Cannot use ${file}: a newer release of Waymark made it; it is left alone`);
+  const database = connection.database = driver.open(file);
+  check();
+  connection.identity = identityOf(file) ?? "";
+  if (before !== undefined && before !== connection.identity) return "again"; // another process has put a new one there
+  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`); // before all else: the switch to WAL can be busy
+  const behind = schemaState(database) === "behind";
+  if (!behind && seen !== "fine") {
+    const verdict = judge(connection, database);
+    if (verdict !== "fine") return verdict;
   }
+  check();
   database.exec("pragma journal_mode = wal");
   database.exec(SETTINGS);
   check();
-  if (state === "behind") {
+  if (behind) {
     transact(connection, () => {
       if (schemaState(database) !== "behind") return; // another process was first
       migrate(database);
       const note = database.prepare("insert or ignore into meta values(?, ?)");
-      if (!recall(connection, "identity")) note.run("tracked", String(gitTracks(root)));
+      if (!recall(database, "identity")) note.run("tracked", String(gitTracks(root)));
       note.run("identity", connection.identity);
     });
   }
   makeFilesPrivate(file);
-  const why = trustForeignCache ? undefined : distrust(connection);
-  return why === undefined ? undefined : ["foreign", why];
+  return behind ? judge(connection, database) : "fine";
+}
+
+/** What to think of the database, from its file alone, as far as that can tell. */
+function glance(connection: Connection): Verdict {
+  const address = addressOf(connection.file);
+  if (!disk().mayRead(address) || !disk().mayWrite(address)) return "again";
+  let database: SqliteDatabase | undefined;
+  try {
+    return judge(connection, database = connection.driver.open(address));
+  } catch (error) {
+    if (error instanceof WaymarkError) throw error;
+    return "again";
+  } finally {
+    database?.close();
+  }
+}
+
+/** Whether a database is ours and may be believed. Throws where it is to be left alone. */
+function judge(connection: Connection, database: SqliteDatabase): Verdict {
+  const state = schemaState(database);
+  if (state === "newer") {
+    throw new WaymarkError(
+      "cache",
+      `Cannot use ${connection.file}: a newer release of Waymark made it; it is left alone`,
+    );
+  }
+  if (state === "behind") return "again";
+  if (state === "other") return ["other", "another application made it"];
+  const why = connection.trustForeignCache ? undefined : distrust(connection, database);
+  return why === undefined ? "fine" : ["foreign", why];
+}
+
+/** Why what a database says may not be shown to a model; `undefined` where it may. */
+function distrust({ identity, root }: Connection, database: SqliteDatabase): string | undefined {
+  if (recall(database, "identity") !== identity) return "it is a copy from elsewhere (see trustForeignCache)";
+  // Where git tracked the path before this file was made, the tracked one is the one that was moved aside.
+  if (recall(database, "tracked") !== "true" && gitTracks(root)) return "git tracks it (see trustForeignCache)";
+  return undefined;
+}
+
+function recall(database: SqliteDatabase, key: string): unknown {
+  return database.prepare("select value from meta where key = ?").get(key)?.["value"];
 }
 
 /** Opens what is there for reading alone. Whether that worked. */
 function beginReadOnly(connection: Connection): boolean {
-  const { file, driver, trustForeignCache } = connection, wal = `${file}-wal`;
+  const { file, driver } = connection, wal = `${file}-wal`;
   // SQLite reads a WAL database beside which it can make no files only when told that nobody writes.
-  const still = !disk().exists(wal) || disk().stat(wal).size === 0;
-  const address = still ? `file:${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}?immutable=1` : file;
+  const address = disk().exists(wal) && disk().stat(wal).size > 0 ? file : addressOf(file);
   try {
     if (!disk().exists(file) || !disk().mayRead(address) || !disk().mayWrite(address)) return false;
+    connection.identity = identityOf(file)!;
     connection.database = driver.open(address);
-    connection.identity = identityOf(file) ?? "";
-    if (schemaState(connection.database) !== "current" || !trustForeignCache && distrust(connection)) {
-      throw new Error("not ours");
-    }
-    connection.readOnly = true;
-    return true;
-  } catch {
-    end(connection);
-    return false;
-  }
+    connection.readOnly = judge(connection, connection.database) === "fine";
+  } catch { /* it cannot be read either */ }
+  if (!connection.readOnly) end(connection);
+  return connection.readOnly;
 }
 
-/** Why what a database says may not be shown to a model; `undefined` where it may. */
-function distrust(connection: Connection): string | undefined {
-  if (recall(connection, "identity") !== connection.identity) {
-    return "it is a copy from elsewhere (see trustForeignCache)";
-  }
-  // Where git tracked the path before this file was made, the tracked file is the one that was moved aside.
-  if (recall(connection, "tracked") !== "true" && gitTracks(connection.root)) {
-    return "git tracks it (see trustForeignCache)";
-  }
-  return undefined;
-}
-
-function recall(connection: Connection, key: string): unknown {
-  return connection.database?.prepare("select value from meta where key = ?").get(key)?.["value"];
+/** The file's address for SQLite, which is told to take no locks and make no files. */
+function addressOf(file: string): string {
+  return `file:${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}?immutable=1`;
 }

@@ -53,7 +53,8 @@ export function prepareFolder(root: string): string {
 /** Takes everybody else's access to a database and the files beside it. */
 export function makeFilesPrivate(file: string): void {
   for (const path of [file, ...SIDES.map((side) => file + side)]) {
-    if (disk().exists(path)) makePrivate(path, disk().lstat(path), 0o600);
+    const facts = factsOf(path);
+    if (facts) makePrivate(path, facts, 0o600);
   }
 }
 
@@ -63,7 +64,30 @@ function makePrivate(path: string, facts: FileFacts, mode: number): void {
     disk().chmod(path, mode);
   } catch (error) {
     if (diskFault(error) === "denied") refuse(`${path} belongs to another user`);
-    // a read-only disk, or one without modes
+    // gone, on a read-only disk, or on one without modes
+  }
+}
+
+/** Whether files can be made beside a database. Makes an empty one, of the name that {@linkcode lockOf} gives. */
+export function isWritable(file: string): boolean {
+  try {
+    disk().writeText(lockOf(file), "", 0o600);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The file whose lock lets one process at a time move a database aside. */
+export function lockOf(file: string): string {
+  return file.replace(/db$/, "lock");
+}
+
+function factsOf(path: string): FileFacts | undefined {
+  try {
+    return disk().lstat(path);
+  } catch {
+    return undefined;
   }
 }
 
@@ -72,35 +96,32 @@ function makePrivate(path: string, facts: FileFacts, mode: number): void {
  * stands in where there is no birth time. `undefined`: there is no file.
  */
 export function identityOf(file: string): string | undefined {
-  if (!disk().exists(file)) return undefined;
-  const { ino, born, dev } = disk().stat(file);
-  return born > 0 ? `${ino}:${born}` : `${ino}@${dev}`;
+  const facts = factsOf(file);
+  return facts && (facts.born > 0 ? `${facts.ino}:${facts.born}` : `${facts.ino}@${facts.dev}`);
 }
 
 /**
  * Moves a database and the files beside it out of the way, if it still is the one of that identity: another process may
- * have done it already. The new name; `undefined` where there was nothing to do. The database must be closed.
+ * have done it already. The new name; `undefined` where there was nothing to do. The database must be closed, and the lock
+ * be had.
  */
 export function setAside(
   file: string,
-  options: { label: "corrupt" | "foreign" | "other"; identity: string },
+  { label, identity }: { label: "corrupt" | "foreign" | "other"; identity: string },
 ): string | undefined {
-  const { label, identity } = options;
+  if (identityOf(file) !== identity) return undefined;
   let number = 1;
   while (disk().exists(`${file}.${label}-${number}`)) number++;
   const target = `${file}.${label}-${number}`;
-  if (number > MOST_ASIDE) {
-    refuse(`${number - 1} databases were moved aside to ${file}.${label}-*; see why and remove them`);
-  }
-  const sides = SIDES.map((side) => ({ side, was: identityOf(file + side) }));
-  if (identityOf(file) !== identity) return undefined;
+  if (number > MOST_ASIDE) refuse(`${MOST_ASIDE} databases were moved to ${file}.${label}-*; see why and remove them`);
+  const sides = SIDES.filter((side) => disk().exists(file + side)).map((side) => ({
+    side,
+    was: identityOf(file + side),
+  }));
   disk().rename(file, target);
-  if (identityOf(target) !== identity && !disk().exists(file)) { // the file changed hands in between
-    disk().rename(target, file);
-    return undefined;
-  }
   for (const { side, was } of sides) {
-    if (was !== undefined && identityOf(file + side) === was) disk().rename(file + side, target + side);
+    // Whoever opens the new database may have put its own there by now.
+    if (identityOf(file + side) === was) disk().rename(file + side, target + side);
   }
   return target;
 }

@@ -33,7 +33,7 @@ export function kindsOf(events: readonly CacheEvent[]): string[] {
 
 /** The names in the cache's folder, the ignore file left out. */
 export function filesIn(root: string): string[] {
-  return readdirSync(`${root}/.summaries`).filter((name) => name !== ".gitignore").sort();
+  return readdirSync(`${root}/.summaries`).filter((name) => name !== ".gitignore" && name !== "summaries.lock").sort();
 }
 
 /** The database of a root. */
