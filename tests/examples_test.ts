@@ -8,6 +8,9 @@ import { describe, it } from "node:test";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path/posix/join";
+import { trueMap } from "../src/testing.ts";
+import type { CompletionRequest } from "../src/types.ts";
+import { message, startMessagesApi } from "./messages_api.ts";
 import { readText, root } from "./modules.ts";
 import { programCommand } from "./programs.ts";
 import { type Ran, run } from "./publishing.ts";
@@ -24,11 +27,16 @@ const shows: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Runs one with a home and a folder for temporary files of its own, which must be empty afterwards. */
-async function runExample(name: string, folder: string, ...args: string[]): Promise<Ran> {
+async function runExample(
+  name: string,
+  folder: string,
+  args: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Promise<Ran> {
   const temporary = join(folder, "temporary");
   mkdirSync(temporary, { recursive: true });
   const [program, ...start] = programCommand(`examples/${name}`);
-  const env = { ANTHROPIC_API_KEY: "", TMPDIR: temporary, INIT_CWD: folder };
+  const env = { ANTHROPIC_API_KEY: "", TMPDIR: temporary, INIT_CWD: folder, ...environment };
   const ran = await run(program, [...start, ...args], { cwd: folder, env });
   assertEquals(readdirSync(temporary), []);
   return ran;
@@ -86,7 +94,7 @@ describe("the demo", () => {
   it("takes a file of one's own, and leaves it as it is", async () => {
     await inFolder(async (folder) => {
       const path = put(folder, "own.ts", code(300));
-      const { code: exit, stdout } = await runExample(demo, folder, "own.ts");
+      const { code: exit, stdout } = await runExample(demo, folder, ["own.ts"]);
       assertEquals(exit, 0);
       assertStringIncludes(stdout, "PARTIAL, lines 1-200 of 300");
       assertStringIncludes(stdout, "of 310 are shown");
@@ -94,13 +102,39 @@ describe("the demo", () => {
     });
   });
 
+  it("has a model make the maps where the environment has a key", async () => {
+    const api = await startMessagesApi({
+      replies: ({ body }) =>
+        message(trueMap({ ...body, signal: new AbortController().signal } as unknown as CompletionRequest)),
+    });
+    try {
+      await inFolder(async (folder) => {
+        put(folder, "own.ts", code(300));
+        const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url };
+        const { code: exit, stdout, stderr } = await runExample(demo, folder, ["own.ts"], env);
+        assertEquals([exit, stderr, api.requests.length], [0, "", 2]); // one for each content
+        assertMatch(stdout, /Made by model claude-\S+; a parser verified 300 regions/);
+        assertMatch(stdout, /^the first time: \d+ ms to make the map, 1 model calls$/m);
+      });
+      const wrong = await startMessagesApi({ key: "another", replies: [] });
+      await inFolder(async (folder) => {
+        const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: wrong.url };
+        const { stdout } = await runExample(demo, folder, [], env);
+        assertMatch(stdout, /^\[waymark notice: [^]*401/);
+      });
+      await wrong.close();
+    } finally {
+      await api.close();
+    }
+  });
+
   it("says why a file is of no use for it", async () => {
     await inFolder(async (folder) => {
       put(folder, "short.ts", code(20));
-      const short = await runExample(demo, folder, "short.ts");
+      const short = await runExample(demo, folder, ["short.ts"]);
       assertEquals(short.code, 0);
       assertStringIncludes(short.stdout, "is left alone");
-      const missing = await runExample(demo, folder, "missing.ts");
+      const missing = await runExample(demo, folder, ["missing.ts"]);
       assertEquals([missing.code, missing.stdout], [1, ""]);
       assertMatch(missing.stderr, /^Cannot use .*missing\.ts: .*\n$/);
     });
