@@ -61,7 +61,7 @@ export function makeFilesPrivate(file: string): void {
 function makePrivate(path: string, facts: FileFacts, mode: number): void {
   if (!(facts.mode & 0o077)) return;
   try {
-    disk().chmod(path, mode);
+    disk().chmod(path, facts.mode & mode); // what the user may not do stays so
   } catch (error) {
     if (diskFault(error) === "denied") refuse(`${path} belongs to another user`);
     // gone, on a read-only disk, or on one without modes
