@@ -69,8 +69,8 @@ describe("the launcher", { skip }, () => {
   });
 
   it("passes signals on", async () => {
-    const script =
-      "Deno.addSignalListener('SIGTERM', () => { console.log('told'); Deno.exit(9); }); console.log('up');";
+    const script = "Deno.addSignalListener('SIGTERM', () => { console.log('told'); Deno.exit(9); });" +
+      "setInterval(() => {}, 1000); setTimeout(() => console.log('up'), 200);";
     const child = spawn(process.execPath, [...launcher, "eval", script], {
       cwd: root,
       env: { ...process.env, WAYMARK_CONFIG: "deno.offline.json" },
