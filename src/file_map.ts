@@ -162,9 +162,10 @@ function rows(regions: readonly Region[]): string[] {
   const open: number[] = [];
   return [...regions].sort((a, b) => a.start - b.start || b.end - a.end).map(({ start, end, kind, name, note }) => {
     while (open.length && open[open.length - 1]! < end) open.pop();
-    const cells = [`${"  ".repeat(open.length)}${start}-${end}`, clean(kind), clean(name), clean(note)];
+    let row = `${"  ".repeat(open.length)}${start}-${end}`;
     open.push(end);
-    return cells.filter(Boolean).join("  ");
+    for (const cell of [clean(kind), clean(name), clean(note)]) if (cell) row += `  ${cell}`;
+    return row;
   });
 }
 

@@ -216,6 +216,8 @@ export interface ReadSourceOptions {
   readonly maxBytes: number;
   /** Ends a long read; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** What is known of the file, as of this moment. Default: asked of the disk. */
+  readonly facts?: FileFacts | undefined;
 }
 
 /**
@@ -224,9 +226,8 @@ export interface ReadSourceOptions {
  */
 export async function readSource(
   path: string,
-  { maxBytes, signal }: ReadSourceOptions,
+  { maxBytes, signal, facts = disk().stat(path) }: ReadSourceOptions,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; size: number } | undefined> {
-  const facts = disk().stat(path);
   if (!facts.isFile || facts.size > maxBytes) return undefined;
   let bytes = new Uint8Array(facts.size && facts.size + 1), size = 0;
   if (facts.size === 0) return { bytes, size }; // nothing to open; kernel files that block all say 0

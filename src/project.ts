@@ -40,6 +40,8 @@ export interface Place {
   readonly real: string;
   /** Bytes; unknown where a `source` gives them. */
   readonly size?: number;
+  /** What the disk says of it. */
+  readonly facts?: FileFacts;
 }
 
 /** Files and their maps' whereabouts. */
@@ -136,7 +138,7 @@ export function createProject(options: ProjectOptions): Project {
       if (!facts.isFile) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
       if (real !== absolute) refuse(path, real);
       refuseSize(path, facts.size);
-      return { path, real, size: facts.size };
+      return { path, real, size: facts.size, facts };
     },
     window({ path, real }, start, count) {
       const file = disk().open(real);
@@ -157,10 +159,10 @@ export function createProject(options: ProjectOptions): Project {
       const key = pathKey(real, findOwnRoot());
       return key === undefined ? { key: real, cache: outside } : { key, cache: await cache() };
     },
-    async read({ path, real }, signal) {
+    async read({ path, real, facts }, signal) {
       const bytes = source
         ? await source.read(real, signal)
-        : (await readSource(real, { maxBytes: maxFileBytes, signal }))?.bytes;
+        : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
       if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
       refuseSize(path, bytes.length);
       refuseBinary(path, bytes);
@@ -170,7 +172,7 @@ export function createProject(options: ProjectOptions): Project {
       const [hash, kept] = await Promise.all([bytes ? sha256(bytes) : hashLarge(place, signal), project.keep(place)]);
       const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {
         if (bytes) return { bytes, hash };
-        const now = await project.read(place);
+        const now = await project.read({ path: place.path, real: place.real }); // another moment: asked anew
         return { bytes: now, hash: await sha256(now) };
       };
       return { path: place.path, hash, content, ...kept };

@@ -128,7 +128,7 @@ export function guardReads(parts: GuardParts): Middleware {
       const text = renderMap(map, { start, end, describe });
       const asked = spanLines(lines, start, call.count);
       const left = estimateTokens(map.size * (asked - shown) / lines);
-      emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text) });
+      emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text.length) });
       return annotated(outcome, { kind: "map", text, path, start, end, lines, maker });
     } catch (error) {
       return { ...annotated(outcome, failed(path, error)), again: true };
