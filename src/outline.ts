@@ -55,7 +55,7 @@ export interface OutlineOptions {
  * ```
  */
 export function outline(options: OutlineOptions = {}): OutlineParser {
-  const parse = createParse(options.grammar);
+  const parse = createParse({ source: options.grammar });
   return {
     maker: "outline",
     version: VERSION,

@@ -11,7 +11,8 @@ import type { Region, RegionKind } from "../types.ts";
 import type { Entry } from "./entries.ts";
 import type { Grammar } from "./grammars.ts";
 import { commentAbove, docString, signature } from "./notes.ts";
-import { readBlock, readNode } from "./readers.ts";
+import { readBlock } from "./blocks.ts";
+import { readNode } from "./readers.ts";
 
 /** A region, and the line that has its name. */
 export interface Declaration extends Region {

@@ -132,3 +132,17 @@ function parenthesized(node: Node): Node | null {
 export function headOf(node: Node): string {
   return /^[^{=\n;]*/.exec(node.text.slice(0, 240))![0].trim();
 }
+
+/** Makes an entry of a node of one type, or none. */
+export type Reader = (node: Node, kind: RegionKind) => Entry | undefined;
+
+/** A node that names itself. */
+export const plain: Reader = (node, kind) => {
+  const name = nameOf(node);
+  return name && toEntry(node, kind, name);
+};
+
+/** Without the quotes around it. */
+export function unquote(text: string): string {
+  return /^\s*(["'`])([^]*)\1\s*$/.exec(text)?.[2] ?? text;
+}

@@ -42,7 +42,7 @@ export async function loadEngine(): Promise<Engine | undefined> {
 
 async function startEngine(): Promise<Engine | undefined> {
   try {
-    // A literal specifier, never run: it keeps the grammars in Deno's graph, so that they are there to be read.
+    // A literal specifier, so that the grammars are in Deno's graph and on the disk; what it gives is of no use.
     if (host.Deno) await import("@cursorless/tree-sitter-wasms/package.json", { with: { type: "json" } });
     const { Parser, Language } = await import("web-tree-sitter");
     let folder = "";

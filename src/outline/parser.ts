@@ -10,9 +10,11 @@
 import type { Language, Tree } from "web-tree-sitter";
 import { scan } from "../summary/scan.ts";
 import { extensionOf } from "../summary/outline_rules.ts";
+import { WaymarkError } from "../errors.ts";
 import type { Region, SourceFile } from "../types.ts";
 import { collect, type Declaration, LONG_FUNCTION } from "./collect.ts";
-import { type Grammar, grammarFor } from "./grammars.ts";
+import { grammarFor } from "./grammar_for.ts";
+import type { Grammar } from "./grammars.ts";
 import { type GrammarSource, isHazard, languageFrom, loadEngine, loadLanguage } from "./load.ts";
 import { hasScripts, scriptsOnly } from "./scripts.ts";
 
@@ -22,7 +24,7 @@ const MAX_SIZE = 2_000_000;
 const MAX_LINE = 20_000;
 /** And files that take longer to parse, in milliseconds. */
 const MAX_PARSE_MS = 500;
-/** The first parse of a language also compiles its grammar, which is not the file's fault. */
+/** The first parse of a language also compiles its grammar, which is no fault of the file. */
 const MAX_FIRST_PARSE_MS = 2000;
 /** So long is parsed before other work has its turn. */
 const SLICE_MS = 50;
@@ -39,15 +41,25 @@ export interface Parsed {
 /** Parses files. */
 export type Parse = (file: SourceFile, signal?: AbortSignal) => Promise<Parsed | undefined>;
 
+/** What {@linkcode createParse} works with. */
+export interface ParseOptions {
+  /** Grammars of the host's. Default: those of the package alone. */
+  readonly source?: GrammarSource | undefined;
+  /** Longest time to parse a file, in milliseconds. Default 500, and 2,000 for the first file of a language. */
+  readonly maxParseMs?: number;
+  /** Grammars better not loaded here. Default: {@linkcode isHazard}. */
+  readonly avoid?: (grammar: string) => boolean;
+}
+
 /** Languages that were parsed with once in this process. */
 const warm = new Set<string>();
 
 /** Makes the parser of one outline. */
-export function createParse(source?: GrammarSource): Parse {
+export function createParse({ source, maxParseMs, avoid = isHazard }: ParseOptions = {}): Parse {
   const own = new Map<string, Promise<Language | undefined>>();
   const slow = new Set<string>();
 
-  const language = async (grammar: string): Promise<Language | undefined> => {
+  const load = async (grammar: string): Promise<Language | undefined> => {
     if (source) {
       const loading = own.get(grammar) ?? languageFrom(source, grammar).catch(() => undefined);
       own.set(grammar, loading);
@@ -59,30 +71,41 @@ export function createParse(source?: GrammarSource): Parse {
 
   return async (file, signal) => {
     const { text, hash } = file, extension = extensionOf(file.path, text), grammar = grammarFor(extension, text);
-    if (!grammar || slow.has(hash) || !isParsable(text) || isHazard(grammar.grammar)) return undefined;
-    const loaded = await language(grammar.grammar);
+    if (!grammar || slow.has(hash) || !isParsable(text) || avoid(grammar.grammar)) return undefined;
+    const language = await load(grammar.grammar);
+    if (!language) return undefined;
     const code = hasScripts(extension) ? scriptsOnly(text, extension) : text;
-    const tree = loaded && await parseWithin(loaded, { code, grammar, signal });
-    if (tree === null) {
+    const budget = maxParseMs ?? (warm.has(grammar.grammar) ? MAX_PARSE_MS : MAX_FIRST_PARSE_MS);
+    const tree = await parseWithin(language, { code, budget, path: file.path, signal });
+    warm.add(grammar.grammar);
+    if (!tree) {
       if (slow.size >= MAX_SLOW) slow.clear();
       slow.add(hash);
+      return undefined;
     }
-    if (!tree) return undefined;
     try {
-      const declarations = collect(tree.rootNode, grammar, code, { isHeader: /^h/.test(extension) });
-      const damaged = tree.rootNode.hasError;
-      const more = hasScripts(extension) || damaged ? scan(text, extension) : [];
-      const wanted = more.filter((region) => hasScripts(extension) && region.kind === "other" ? true : damaged);
-      return { declarations: within([...declarations, ...missing(wanted, declarations)], file.lines), damaged };
+      return { ...read(tree, { file, extension, code, grammar }), damaged: tree.rootNode.hasError };
     } finally {
       tree.delete();
     }
   };
 }
 
-/** Whether a text is one to parse: not huge, not minified, and with lines that end as the parser counts them. */
+/** The declarations of a tree, and where it cannot tell them what the scanner says. */
+function read(
+  tree: Tree,
+  { file, extension, code, grammar }: { file: SourceFile; extension: string; code: string; grammar: Grammar },
+): Pick<Parsed, "declarations"> {
+  const declarations = collect(tree.rootNode, grammar, code, { isHeader: /^h/.test(extension) });
+  const damaged = tree.rootNode.hasError, isMixed = hasScripts(extension);
+  const scanned = damaged || isMixed ? scan(file.text, extension) : [];
+  const wanted = scanned.filter(({ kind }) => damaged || (isMixed && kind === "other"));
+  return { declarations: within([...declarations, ...missing(wanted, declarations)], file.lines) };
+}
+
+/** Whether a text is one to parse: not huge, not minified, and with lines that end in LF. */
 function isParsable(text: string): boolean {
-  if (text.length > MAX_SIZE || /\r(?!\n)/.test(text)) return false;
+  if (text.length > MAX_SIZE || !text.includes("\n")) return false;
   for (let at = 0; at < text.length;) {
     const end = text.indexOf("\n", at);
     if ((end < 0 ? text.length : end) - at > MAX_LINE) return false;
@@ -92,33 +115,25 @@ function isParsable(text: string): boolean {
   return true;
 }
 
-interface ParseOptions {
-  readonly code: string;
-  readonly grammar: Grammar;
-  readonly signal: AbortSignal | undefined;
-}
-
-/** The tree; `null` where it takes too long, `undefined` where the engine will not have it. */
+/** The tree; `undefined` where it takes too long. Between two slices other work has its turn. */
 async function parseWithin(
   language: Language,
-  { code, grammar, signal }: ParseOptions,
-): Promise<Tree | null | undefined> {
-  const engine = await loadEngine();
-  if (!engine) return undefined;
-  const budget = warm.has(grammar.grammar) ? MAX_PARSE_MS : MAX_FIRST_PARSE_MS;
-  const parser = new engine.Parser();
+  { code, budget, path, signal }: { code: string; budget: number; path: string; signal: AbortSignal | undefined },
+): Promise<Tree | undefined> {
+  const parser = new (await loadEngine())!.Parser();
   try {
     parser.setLanguage(language);
     for (let spent = 0; spent < budget;) {
-      signal?.throwIfAborted();
+      if (signal?.aborted) {
+        throw new WaymarkError("aborted", `Cannot outline ${path}: the caller gave up`, { cause: signal.reason });
+      }
       const start = performance.now(), slice = Math.min(SLICE_MS, budget - spent);
       const tree = parser.parse(code, null, { progressCallback: () => performance.now() - start > slice });
-      warm.add(grammar.grammar);
       if (tree) return tree;
       spent += performance.now() - start;
       await new Promise((resolve) => setTimeout(resolve));
     }
-    return null;
+    return undefined;
   } finally {
     parser.delete();
   }

@@ -6,90 +6,21 @@
 
 import type { Node } from "web-tree-sitter";
 import type { RegionKind } from "../types.ts";
-import { endRow, type Entry, headOf, nameOf, toEntry, wrapperOf } from "./entries.ts";
+import { cReaders } from "./c_readers.ts";
+import { type Entry, headOf, nameOf, plain, type Reader, toEntry, unquote } from "./entries.ts";
 import type { Grammar } from "./grammars.ts";
-
-type Reader = (node: Node, kind: RegionKind) => Entry | undefined;
-
-/** A function that is a value in an object or inside a function is listed from so many lines on. */
-const LONG_VALUE = 3;
-/** So long must a bare block at the top level be: a constant, a statement. */
-const LONG_CONSTANT = 3, LONG_STATEMENT = 5;
+import { readSignature, readValue } from "./script_readers.ts";
 
 const none: Reader = () => undefined;
-
-function plain(node: Node, kind: RegionKind): Entry | undefined {
-  const name = nameOf(node);
-  return name && toEntry(node, kind, name);
-}
-
-/** A struct, class or enum of C: only where it has a body. */
-const withBody: Reader = (node, kind) => {
-  if (!node.childForFieldName("body")) return undefined;
-  const outer = node.parent;
-  if (outer?.type === "type_definition") return undefined; // the typedef is the entry
-  return plain(node, kind);
-};
-
-/** `typedef struct { … } Name;` is what it defines; other typedefs are types. */
-const typedef: Reader = (node, kind) => {
-  const type = node.childForFieldName("type");
-  const hasBody = type?.childForFieldName("body");
-  const name = nameOf(node);
-  return name && toEntry(node, hasBody && /^(?:struct|union|class)_/.test(type!.type) ? "class" : kind, name);
-};
-
-/** A function of C or C++, or what a macro makes look like one. */
-const cFunction: Reader = (node, kind) => {
-  const name = nameOf(node);
-  if (!name) return undefined;
-  if (/^[A-Z][A-Z\d_]+$/.test(name.text) && !node.childForFieldName("type")) {
-    const parameters = name.parent?.childForFieldName("parameters")?.text ?? "";
-    return toEntry(
-      node,
-      /^TEST/.test(name.text) ? "test" : kind,
-      `${name.text}${parameters.replace(/\s+/g, " ").slice(0, 60)}`,
-    );
-  }
-  return toEntry(node, /::/.test(name.text) ? "method" : kind, operatorName(name));
-};
-
-/** A prototype: in a class, or at the top level of a header. */
-const prototype: Reader = (node) => {
-  let at = node.childForFieldName("declarator");
-  while (at && /^(?:pointer|reference|parenthesized)_declarator$/.test(at.type)) {
-    at = at.childForFieldName("declarator") ?? at.namedChild(at.namedChildCount - 1);
-  }
-  if (at?.type !== "function_declarator" && at?.type !== "operator_cast") return undefined;
-  const holder = node.parent?.type === "template_declaration" ? node.parent.parent : node.parent;
-  if (holder?.type === "compound_statement") return undefined;
-  const name = nameOf(node);
-  return name && toEntry(node, "function", operatorName(name), { isBare: holder?.type !== "field_declaration_list" });
-};
-
-function operatorName(name: Node): string | Node {
-  return name.type === "operator_cast" ? /^[^(]*/.exec(name.text)![0] : name;
-}
-
-const macro: Reader = (node, kind) => {
-  const name = nameOf(node);
-  return name && toEntry(node, kind, name, { atLeast: LONG_CONSTANT });
-};
 
 const named = (word: string): Reader => (node, kind) => toEntry(node, kind, word);
 
 /** An extension, implementation or namespace goes by the words of its head. */
 const byHead = (hasMembers: boolean): Reader => (node, kind) => {
   const at = node.childForFieldName("body")?.startIndex;
-  const head = at === undefined ? headOf(node) : node.text.slice(0, at - node.startIndex).replace(/\{.*/s, "");
-  return toEntry(
-    node,
-    kind,
-    head.replace(/\s+/g, " ").replace(/^(?:pub(?:\([\w :]+\))? |unsafe )+/, "").replace(/ where\b.*/, ""),
-    {
-      hasMembers,
-    },
-  );
+  const head = at === undefined ? headOf(node) : node.text.slice(0, at - node.startIndex).replace(/\{[^]*/, "");
+  const name = head.replace(/\s+/g, " ").replace(/^(?:pub(?:\([\w :]+\))? |unsafe )+/, "").replace(/ where\b.*/, "");
+  return toEntry(node, kind, name, { hasMembers });
 };
 
 /** `mod name;` and `namespace Name;` hold nothing. */
@@ -123,55 +54,6 @@ const swiftFunction: Reader = (node, kind) => {
   const word = /\b(func|init|deinit|subscript)\b/.exec(node.text.slice(0, body - node.startIndex + 1))?.[1];
   return word === "func" ? plain(node, kind) : toEntry(node, kind, word ?? "init");
 };
-
-/** Members of interfaces are part of them; an overload's signature belongs to the function that follows. */
-const signatureOnly: Reader = (node, kind) => {
-  if (/^(?:interface_body|object_type)$/.test(node.parent?.type ?? "")) return undefined;
-  const name = nameOf(node);
-  return name && toEntry(node, kind, name, { isBare: true });
-};
-
-/** A function or class that gets its name from where it stands. */
-const value: Reader = (node) => {
-  const outer = node.parent;
-  const kind: RegionKind = /class|struct|enum|union|opaque/.test(node.type) ? "class" : "function";
-  switch (outer?.type) {
-    case "variable_declarator":
-    case "variable_declaration": {
-      const name = nameOf(outer);
-      return name && toEntry(node, kind, name, { span: wrapperOf(outer), atLeast: isInner(outer) ? LONG_VALUE : 1 });
-    }
-    case "pair":
-      return toEntry(node, "method", outer.childForFieldName("key") ?? "", { span: outer, atLeast: LONG_VALUE });
-    case "assignment_expression":
-      return toEntry(node, kind, lastName(outer.childForFieldName("left")), { span: wrapperOf(outer) });
-    case "public_field_definition":
-    case "field_definition":
-      return toEntry(node, "method", outer.childForFieldName("name") ?? outer.childForFieldName("property") ?? "", {
-        span: outer,
-      });
-    case "export_statement":
-      return toEntry(node, kind, nameOf(node) ?? "default", { span: outer });
-    case "field":
-      return toEntry(node, "method", outer.childForFieldName("name") ?? "", { span: outer, atLeast: LONG_VALUE });
-    case "expression_list": {
-      const statement = outer.parent!, first = statement.namedChild(0)?.namedChild(0);
-      if (statement.type !== "assignment_statement" || !first) return undefined;
-      return toEntry(node, kind, first, { span: wrapperOf(statement) });
-    }
-  }
-  return undefined;
-};
-
-function isInner(node: Node): boolean {
-  return !/^(?:program|export_statement|source_file|chunk)$/.test(wrapperOf(node).parent?.type ?? "program");
-}
-
-/** `exports.a`, `A.prototype.b`: the last of the names, or all of them where the last says nothing. */
-function lastName(left: Node | null): string {
-  const text = left?.text ?? "";
-  return text === "module.exports" ? text : /[\w$#]+$/.exec(text)?.[0] ?? text.slice(0, 60);
-}
 
 /** A definition of Elixir is a call; so is a test. */
 const elixirCall: Reader = (node) => {
@@ -221,24 +103,9 @@ const operatorMethod: Reader = (node, kind) =>
 
 const importBlock: Reader = (node, kind) => toEntry(node, kind, "imports");
 
-/** Without the quotes around it. */
-export function unquote(text: string): string {
-  return /^\s*(["'`])([^]*)\1\s*$/.exec(text)?.[2] ?? text;
-}
-
 const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
-  javascript: {},
-  typescript: { method_signature: signatureOnly, function_signature: signatureOnly },
-  c: {
-    struct_specifier: withBody,
-    union_specifier: withBody,
-    enum_specifier: withBody,
-    type_definition: typedef,
-    function_definition: cFunction,
-    preproc_function_def: macro,
-    declaration: prototype,
-    field_declaration: prototype,
-  },
+  typescript: { method_signature: readSignature, function_signature: readSignature },
+  c: cReaders,
   go: { method_declaration: goMethod, type_spec: goType },
   rust: { impl_item: byHead(true), foreign_mod_item: none, mod_item: moduleWithBody },
   kotlin: {
@@ -286,50 +153,9 @@ const SAME: Readonly<Record<string, string>> = { tsx: "typescript", cpp: "c" };
 /** Reads a node of one of the types in the grammar's table. */
 export function readNode(node: Node, kind: RegionKind, { grammar, values }: Grammar): Entry | undefined {
   if (kind === "import") return importBlock(node, kind);
-  if (values?.split(" ").includes(node.type)) return value(node, kind);
+  if (values?.split(" ").includes(node.type)) return readValue(node, kind);
   const special = READERS[SAME[grammar] ?? grammar]?.[node.type];
   if (special) return special(node, kind);
   if (kind === "other") return byHead(false)(node, kind);
   return plain(node, kind);
-}
-
-const TESTS =
-  /^(?:(?:test|it|describe|context|suite|specify|Deno\.test|bench|feature|scenario)(?:\.\w+)*|\w+\.(?:test|describe|context))$/;
-
-/** A block at the top level that declares no function or type: a constant, a test, a long statement. */
-export function readBlock(node: Node, source: string): Entry | undefined {
-  const length = endRow(node) - node.startPosition.row + 1;
-  const text = source.slice(node.startIndex, Math.min(node.endIndex, node.startIndex + 400));
-  const isExport = /^export (?:const|let|var)\b/.test(text);
-  if (/^(?:const|let|var)\s[^=]*=\s*require\(/.test(text)) return toEntry(node, "import", "imports");
-  if (length < LONG_CONSTANT && !isExport) return undefined;
-  if (/^["'`#]/.test(text)) return undefined;
-  if (node.type === "macro_invocation") {
-    return length >= LONG_STATEMENT ? toEntry(node, "other", /^[\w:]+!/.exec(text)?.[0] ?? "") : undefined;
-  }
-  if (node.type === "if_statement") return /^if\s+__name__/.test(text) ? toEntry(node, "other", "__main__") : undefined;
-  const call = node.type === "call" || /^\s*[\w.$]+\s*(?:\(|do\b)/.test(text) ? node : undefined;
-  if (call) {
-    const [, callee = "", , title = "", rest = ""] =
-      /^\s*([\w.$]+)[\s(]*(?:(["'`])(.{1,160}?)\2|([\w:.]{1,80}))?/.exec(text) ?? [];
-    if (TESTS.test(callee)) {
-      const first = title || rest || /^[^\n]*?(["'`])(.{1,160}?)\1/.exec(text)?.[2];
-      return toEntry(node, "test", first ?? callee, { hasMembers: false });
-    }
-    const name = title && /^[\w\s./:@-]+$/.test(title) ? `${callee} ${title}` : callee;
-    return length >= LONG_STATEMENT ? toEntry(node, "other", name) : undefined;
-  }
-  if (node.type === "declaration" && !/^[^(]*=\s*[{[(]/.test(text)) return undefined;
-  const name = constantName(text);
-  return name ? toEntry(node, "constant", name, { atLeast: isExport ? 1 : LONG_CONSTANT }) : undefined;
-}
-
-/** What a constant is called: the last name before its type or its value. */
-function constantName(text: string): string | undefined {
-  if (/^export\s+default\b/.test(text)) return "default";
-  if (/^(?:module\.)?exports\s*=/.test(text)) return "module.exports";
-  const head = /^[^=]*/.exec(text)![0], pattern = /^(?:export\s+)?(?:const|let|var)\s*([{[][^=]*)/.exec(head)?.[1];
-  if (pattern) return pattern.replace(/\s+/g, " ").trim();
-  const before = head.split(/(?<!:):(?!:)/)[0]!;
-  return /([\w$]+(?:\.[\w$]+)*)[^\w$]*$/.exec(before.replace(/\[[^\]]*\]\s*$/, ""))?.[1];
 }

@@ -53,9 +53,12 @@ export function scan(text: string, extension: string): Region[] {
   for (let row = 0; row < lines.length; row++) {
     const raw = lines[row]!, line = raw.trim(), isLong = raw.length > LONGEST;
     if (until) {
-      if (isString && open.length) open.at(-1)!.end = row;
-      if (!isLong && (ends(line, until) || (until === "`" && CODE.test(raw)))) until = "";
-      if (until || !CODE.test(raw)) continue;
+      const resumes = until === "`" && CODE.test(raw);
+      if (resumes || (!isLong && ends(line, until))) until = "";
+      if (!resumes) {
+        if (isString && open.length) open.at(-1)!.end = row;
+        continue;
+      }
     }
     if (!line) continue;
     const indent = style.indent(raw, line), isComment = style.comment.test(line);

@@ -1,0 +1,207 @@
+/**
+ * The line scanner: what it finds in every language, and what holds for any text.
+ *
+ * @module
+ */
+
+import { describe, it } from "node:test";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import fc from "fast-check";
+import { scan } from "../../src/summary/scan.ts";
+import { scanner } from "../../src/summary/scanner.ts";
+import { extensionOf } from "../../src/summary/outline_rules.ts";
+import type { Region, Summary } from "../../src/types.ts";
+import { golden, samples, sourceOf, written } from "../outline/golden.ts";
+
+const context = { signal: new AbortController().signal, spend: () => {} };
+
+function summarize(path: string, text: string): Promise<Summary | undefined> {
+  return scanner().summarize(sourceOf(path, text), context);
+}
+
+function names(regions: readonly Region[]): string[] {
+  return regions.map(({ start, end, name }) => `${start}-${end} ${name}`);
+}
+
+describe("the line scanner", () => {
+  for (const { name, text } of samples()) {
+    it(`finds what is written down for ${name}`, () => {
+      assertEquals(written(scan(text, extensionOf(name, text))), golden(name, "scanner"));
+    });
+  }
+
+  it("is a summarizer that costs nothing and says who it is", async () => {
+    const parser = scanner();
+    assertEquals(parser.maker, "scanner");
+    const summary = await summarize("src/bell.ts", "export function ring() {\n  return 1;\n}\n");
+    assertEquals(summary?.usage, { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms: 0 });
+    assertEquals(names(summary!.regions), ["1-3 ring"]);
+    assertStringIncludes(summary!.prose, "line scanner");
+  });
+
+  it("gives no map, not an empty one, where it finds nothing", async () => {
+    for (const text of ["", "\n\n", "just some words\n".repeat(300), "a,b,c\n1,2,3\n".repeat(200)]) {
+      assertEquals(await summarize("notes.xyz", text), undefined);
+    }
+  });
+
+  it("never names the file in its paragraph", async () => {
+    const summary = await summarize("src/secret_plan.ts", "export function ring() {\n}\n");
+    assert(!summary!.prose.includes("secret_plan"));
+  });
+
+  it("leaves out the deepest entries of a file with more than 400 and says how many", async () => {
+    const methods = Array.from({ length: 450 }, (_, index) => `  method${index}() {\n    return 1;\n  }\n`).join("");
+    const summary = await summarize("big.ts", `class Big {\n${methods}}\nfunction last() {\n}\n`);
+    assertEquals([summary!.regions.length, summary!.omitted], [400, 52]);
+    assertEquals([summary!.regions[0]!.name, summary!.regions.at(-1)!.name], ["Big", "last"]);
+  });
+});
+
+describe("lines, to the scanner", () => {
+  const text = "function a() {\n  x();\n}\n\nfunction b() {\n  y();\n}\n";
+
+  it("end at LF alone: CRLF, a byte order mark, form feeds and U+2028 move nothing", () => {
+    const expected = ["1-3 a", "5-7 b"];
+    assertEquals(names(scan(text, "ts")), expected);
+    assertEquals(names(scan(text.replaceAll("\n", "\r\n"), "ts")), expected);
+    assertEquals(names(scan(`\ufeff${text}`, "ts")), expected);
+    assertEquals(names(scan(text.replace("x();", "x();\f"), "ts")), expected);
+    assertEquals(names(scan(text.replace("x();", "'\u2028\u2029\u0085';"), "ts")), expected);
+  });
+
+  it("do not end at a lone CR", () => {
+    assertEquals(scan(text.replaceAll("\n", "\r"), "c").every(({ end }) => end === 1), true);
+    assertEquals(names(scan("def a():\n  x\r\r\n\ndef b():\n  y\n", "py")), ["1-2 a", "4-5 b"]);
+  });
+
+  it("reach to the last one with or without a newline after it", () => {
+    assertEquals(names(scan("def a():\n  x", "py")), ["1-2 a"]);
+    assertEquals(names(scan("def a():\n  x\n", "py")), ["1-2 a"]);
+    assertEquals(names(scan("def a():\n  x\n\n\n", "py")), ["1-2 a"]);
+  });
+
+  it("that are very long are data, not declarations, and the rest is still read", () => {
+    const long = `var data = "${"x".repeat(5000)}"; function hidden() {}`;
+    assertEquals(names(scan(`function a() {\n  return 1;\n}\n${long}\nfunction b() {\n}\n`, "js")), ["1-3 a", "5-6 b"]);
+    assertEquals(scan("function a(){}".repeat(110_000), "js"), []);
+  });
+});
+
+describe("text over several lines", () => {
+  it("does not end a declaration it stands in", () => {
+    assertEquals(names(scan("def a():\n  x = '''\nnot code\nclass B:\n'''\n  return x\n\ndef c():\n  pass\n", "py")), [
+      "1-6 a",
+      "8-9 c",
+    ]);
+    assertEquals(names(scan("function a() {\n  return `\nnot code\n`;\n}\nfunction b() {\n}\n", "ts")), [
+      "1-5 a",
+      "6-7 b",
+    ]);
+    assertEquals(names(scan("a() {\n  cat <<-'EOF'\nb() {\n}\n\tEOF\n}\nc() {\n  :\n}\n", "sh")), ["1-6 a", "7-9 c"]);
+  });
+
+  it("declares nothing where it is a comment", () => {
+    assertEquals(names(scan("/*\nfunction a() {\n}\n*/\nfunction b() {\n}\n", "ts")), ["5-6 b"]);
+    assertEquals(names(scan("<!--\n<script>\n-->\n<main>\n  x\n</main>\n", "html")), ["4-6 main"]);
+    assertEquals(names(scan("--[[\nfunction a()\nend\n]]\nfunction b()\nend\n", "lua")), ["5-6 b"]);
+  });
+
+  it("is not begun by a pattern of files or by a comment", () => {
+    const text = 'const files = glob("src/**/*.ts");\n// all of src/*\nfunction a() {\n}\n';
+    assertEquals(names(scan(text, "ts")), ["3-4 a"]);
+  });
+
+  it("that was never ended is over where only code can stand", () => {
+    assertEquals(names(scan("const tick = /`/;\nlet x = 1;\nexport function a() {\n}\n", "ts")), ["3-4 a"]);
+  });
+});
+
+describe("names and notes of the scanner", () => {
+  const secret = "sk-ant-api03-never";
+
+  it("hold no value of the file", () => {
+    const texts: Record<string, string> = {
+      ts: `export const a = {\n  key: "${secret}",\n};\nfunction b(key = "${secret}", n: number = 4711) {\n}\n` +
+        `class C {\n  static d(key = '${secret}') {\n  }\n}\n`,
+      py: `KEYS = {\n  "a": "${secret}",\n}\ndef b(key="${secret}"):  # ${secret}\n  pass\n`,
+      sh: `TOKEN=${secret}\na() { # ${secret}\n  :\n}\n`,
+      yaml: `a: ${secret}\nb:\n  - ${secret}\n  - x\n`,
+      json: `{\n  "a": {\n    "b": "${secret}",\n    "c": 1\n  }\n}\n`,
+      sql: `create table a (\n  b text default '${secret}'\n);\n`,
+      toml: `[a]\nb = "${secret}"\n`,
+      hcl: `variable "a" {\n  default = "${secret}"\n}\n`,
+      rb: `def a(key = "${secret}")\n  1\nend\n`,
+      go: `func a(k string) { // ${secret}\n}\n`,
+      ex: `def a(key), do: ${secret}\n`,
+    };
+    for (const [extension, text] of Object.entries(texts)) {
+      const regions = scan(text, extension);
+      assert(regions.length > 0, extension);
+      const told = JSON.stringify(regions);
+      assert(!/never|4711/.test(told), `${extension}: ${told}`);
+    }
+  });
+
+  it("are one line each and within their caps", () => {
+    const name = "n".repeat(150);
+    const [region] = scan(`function ${name}(${"a, ".repeat(200)}) {\n}\n`, "ts");
+    assert(region!.name.length <= 120 && region!.note.length <= 200);
+    assert(region!.name.endsWith("…"));
+  });
+});
+
+describe("for any text, the scanner", () => {
+  const extensions = "ts py c h cs go rb sh css json yaml toml sql md html vue hs lua ex clj kt swift php xyz".split(
+    " ",
+  );
+
+  function check(text: string, extension: string): void {
+    const regions = scan(text, extension),
+      lines = text.split("\n").length - (text.endsWith("\n") || text === "" ? 1 : 0);
+    regions.forEach(({ start, end, name, note }, index) => {
+      const told = `${extension} ${start}-${end} of ${lines} ${text.length < 2000 ? JSON.stringify(text) : ""}`;
+      assert(Number.isInteger(start) && start >= 1 && start <= end && end <= lines, told);
+      assert(index === 0 || regions[index - 1]!.start <= start, told);
+      assert(name !== "" && name.length <= 120 && note.length <= 200, told);
+      assert(name.isWellFormed() && note.isWellFormed() && !/[\p{Cc}\u2028\u2029]/u.test(name + note), told);
+    });
+  }
+
+  it("gives regions that lie in the file, in order, with clean strings", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 400, size: "max" }), fc.constantFrom(...extensions), check),
+      { numRuns: 300 },
+    );
+  });
+
+  it("does so for text that looks like code, too", () => {
+    const piece = fc.constantFrom(
+      ...'function|class|def|export|const|=|=>|{|}|(|)|`|"|\'|"""|/*|*/|//|#|--|<script>|</script>|<<EOF|EOF|\n|\n|\n|  |\t| | |a|B|é|\ud800|:|;|,|struct|end|do|if|else|create table|$$|[a]|---|```|public|static|<|>|\r|\u2028'
+        .split("|"),
+    );
+    const code = fc.array(piece, { maxLength: 150, size: "max" }).map((pieces) => pieces.join(""));
+    fc.assert(fc.property(code, fc.constantFrom(...extensions), check), { numRuns: 1500 });
+  });
+
+  it("ends soon, whatever is in it", () => {
+    const hard: Record<string, string> = {
+      "one line of 1.5 MB": 'a "\\`('.repeat(250_000),
+      "100,000 declarations": "function a() {\n".repeat(100_000),
+      "deep nesting": Array.from({ length: 1200 }, (_, depth) => `${" ".repeat(depth)}function f${depth}() {`).join(
+        "\n",
+      ),
+      "open brackets": `${"(".repeat(230)}\n`.repeat(6000),
+      "open generics": `class A${"<".repeat(230)}\n`.repeat(6000),
+      "words and no end": `${"static ".repeat(34)}\n`.repeat(6000),
+      "names and dots": `exports.${"a.".repeat(115)}\n`.repeat(6000),
+      "quotes": `x /* ${'"'.repeat(400)}\n`.repeat(3000),
+      "functions that never begin": "int foo(int a,\n".repeat(100_000),
+    };
+    const started = Date.now();
+    for (const text of Object.values(hard)) {
+      for (const extension of ["ts", "c", "html", "sql"]) check(text, extension);
+    }
+    assert(Date.now() - started < 120_000, "an anti-hang limit");
+  });
+});
