@@ -161,7 +161,10 @@ function noteOf(entry: Nested, { lines, source, grammar }: Source): string {
     if (inside) return inside;
   }
   if (/^(?:test|config|constant|other)$/.test(entry.kind)) return "";
-  const head = signature(source.slice(entry.from, Math.min(entry.body, entry.from + 2000)), isFunction(entry));
+  const head = signature(source.slice(entry.from, Math.min(entry.body, entry.from + 2000)), {
+    isFunction: isFunction(entry),
+    hasLifetimes: grammar.grammar === "rust",
+  });
   return isTelling(head, entry) ? head : "";
 }
 

@@ -22,7 +22,7 @@ export interface Grammar {
   /** What begins a line comment. */
   readonly comment: string;
   /** Definitions of one name that follow each other are one. */
-  readonly clauses?: true;
+  readonly clauses?: boolean;
 }
 
 const JAVASCRIPT: Grammar = {

@@ -71,18 +71,29 @@ export function docString(lines: readonly string[], row: number): string {
   return match ? firstSentence(match[2]!.split("\n")) : "";
 }
 
+/** What {@linkcode signature} is told about a declaration. */
+export interface SignatureOptions {
+  /** What it is assigned with is part of it. */
+  readonly isFunction: boolean;
+  /** A quote can begin a lifetime of Rust. Default false. */
+  readonly hasLifetimes?: boolean;
+}
+
 /**
  * A declaration's head on one line, without bodies, comments or values: `= …` inside parentheses becomes `=…`, and a quote
  * ends it, so that nothing secret gets into a note.
  */
-export function signature(head: string, isFunction: boolean): string {
+export function signature(head: string, { isFunction, hasLifetimes = false }: SignatureOptions): string {
   let depth = 0, text = "";
   const annotations = /^(?:\s*(?:@[\w.:]+(?:\([^()]*\))?|\[[^\[\]]*\])\s)*/.exec(head)![0];
   for (let at = annotations.length; at < head.length && text.length < ENOUGH; at++) {
     const character = head[at]!, next = head[at + 1] ?? "";
     if ("\"'`".includes(character) || (character === ";" && depth === 0)) {
-      if (character === "'" && /^[a-z_]\w*\b(?!')/.test(head.slice(at + 1, at + 20))) text += character; // a lifetime
-      else return `${text.trimEnd()}${depth ? " …" : ""}`;
+      if (!hasLifetimes || character !== "'" || !/^[a-z_]\w*\b(?!')/.test(head.slice(at + 1, at + 40))) {
+        if (depth > 0) text += " …";
+        break;
+      }
+      text += character;
       continue;
     }
     if ((character === "/" && (next === "/" || next === "*")) || (character === "#" && depth === 0 && text)) {

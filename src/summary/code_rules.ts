@@ -97,7 +97,8 @@ export function codeReader(extension: string): ReadLine {
     const isMere = isOldC && /^(?:class|struct|union|enum)$/.test(keyword) && !/^[^;=()]*(?:\{.*)?$/.test(rest);
     if (kind && !isMere) {
       if (kind === "other") {
-        const name = /^(?:::|'(?=\w+\b(?!'))|[^{=;"':])*/.exec(line.slice(modifiers.length))![0].trim();
+        const head = keyword === "impl" ? /^(?:::|[^{;":])*/ : /^(?:::|[^{=;"':])*/;
+        const name = head.exec(line.slice(modifiers.length))![0].trim();
         return { kind, name, ...(isOldC && keyword === "namespace" ? { closer: "}" } : {}) };
       }
       if (/^typedef/.test(modifiers)) return { kind, name: "" };

@@ -95,7 +95,7 @@ export function scan(text: string, extension: string): Region[] {
       start,
       end: row,
       indent,
-      note: signature(line, found),
+      note: signature(line, found, extension),
       depth: open.length,
       name: found.name,
     };
@@ -154,10 +154,13 @@ function isFunction(kind: RegionKind): boolean {
   return kind === "function" || kind === "method";
 }
 
-/** The first line of a declaration up to where a value, a body or a comment could begin. */
-function signature(line: string, { kind, name }: Found): string {
+/** A declaration up to where a value, a body or a comment can begin. In Rust a quote begins a lifetime. */
+const HEAD = /^(?:(?!\/\/|\/\*|--|, do:)[^{="'`#;])*/, RUST_HEAD = /^(?:(?!\/\/|\/\*)[^{="#;])*/;
+
+/** What the first line of a declaration says beside its kind and name. */
+function signature(line: string, { kind, name }: Found, extension: string): string {
   if (kind === "config" || kind === "test" || kind === "constant" || kind === "other") return "";
-  const start = /^(?:(?!\/\/|\/\*|--|, do:)(?:[^{="'`#;]|'(?=\w+\b(?!'))))*/.exec(line.slice(0, LONGEST))![0];
+  const start = (extension === "rs" ? RUST_HEAD : HEAD).exec(line.slice(0, LONGEST))![0];
   const head = cutName(start, MAX_NOTE).replace(/\s*(?:\(|:| do| where)$/, "");
   return head.length > name.length + kind.length + 3 ? head : "";
 }
