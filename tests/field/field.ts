@@ -21,7 +21,9 @@ import {
   type WaymarkOptions,
   type WrapOptions,
 } from "../../mod.ts";
+import { anthropic } from "../../src/providers/anthropic.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing.ts";
+import { type MessagesApi, type MessagesApiOptions, startMessagesApi } from "../messages_api.ts";
 import { inFolder, type PlainArguments, plainTool } from "../support.ts";
 
 /** The longest any of these tests may take: a hang is a failure. */
@@ -82,6 +84,31 @@ export async function guardingIn<Value>(
     return await action({ folder, waymark, read: wrap(tool.read), calls: tool.calls, model, events, notices, wrap });
   } finally {
     await waymark.close();
+  }
+}
+
+/** The same with Claude as the model, over a Messages API on this machine that answers from a script. */
+export function asking<Value>(
+  replies: MessagesApiOptions["replies"],
+  action: (guarded: Guarded & { readonly api: MessagesApi }) => Promise<Value> | Value,
+  options: Omit<GuardedOptions, "model"> = {},
+): Promise<Value> {
+  return inFolder((folder) => askingIn(folder, replies, action, options));
+}
+
+/** The same over a folder that is there. */
+export async function askingIn<Value>(
+  folder: string,
+  replies: MessagesApiOptions["replies"],
+  action: (guarded: Guarded & { readonly api: MessagesApi }) => Promise<Value> | Value,
+  options: Omit<GuardedOptions, "model"> = {},
+): Promise<Value> {
+  const api = await startMessagesApi({ replies });
+  try {
+    const model = anthropic({ apiKey: api.key, baseURL: api.url });
+    return await guardingIn(folder, (guarded) => action({ ...guarded, api }), { ...options, model });
+  } finally {
+    await api.close();
   }
 }
 
