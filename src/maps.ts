@@ -32,11 +32,13 @@ export interface Maps {
 export function createMaps(options: MapsOptions): Maps {
   const { summarizer } = options;
   const emit = quiet(options.onEvent);
+  /** Contents of which the summarizer itself left the map to a lesser maker: asking again would change nothing. */
+  const settled = new Set<string>();
   let runs: Promise<Runs> | undefined; // loaded at the first miss: a hit needs none of it
 
   const find = (file: LoadedFile): FileMap | undefined => {
     const map = file.cache.get(file.key, file.hash);
-    return map && rank(map.maker) >= rank(summarizer.maker) ? map : undefined;
+    return map && (rank(map.maker) >= rank(summarizer.maker) || settled.has(file.hash)) ? map : undefined;
   };
 
   return {
@@ -51,9 +53,18 @@ export function createMaps(options: MapsOptions): Maps {
       emit({ type: "miss", path: file.path, why: missed(file, refresh) });
       const { run } = await (runs ??= import("./runs.ts").then(({ createRuns }) => createRuns(options)));
       const map = await run(file, request);
+      if (rank(map.maker) < rank(summarizer.maker)) remember(settled, map.hash);
       return { map, hit: false };
     },
   };
+}
+
+/** Most contents remembered as settled. */
+const MAX_SETTLED = 1000;
+
+function remember(hashes: Set<string>, hash: string): void {
+  if (hashes.size >= MAX_SETTLED) hashes.clear();
+  hashes.add(hash);
 }
 
 function missed(file: LoadedFile, refresh: boolean): "absent" | "stale" | "better-maker" | "refresh" {

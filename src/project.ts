@@ -156,8 +156,11 @@ export function createProject(options: ProjectOptions): Project {
       }
     },
     async keep({ real }) {
-      const key = pathKey(real, findOwnRoot());
-      return key === undefined ? { key: real, cache: outside } : { key, cache: await cache() };
+      const base = findOwnRoot(), key = pathKey(real, base);
+      // Without a root the cache is in memory too, and says so.
+      return key === undefined && base !== undefined
+        ? { key: real, cache: outside }
+        : { key: key ?? real, cache: await cache() };
     },
     async read({ path, real, facts }, signal) {
       const bytes = source

@@ -16,17 +16,7 @@ import { createMaps, failureReason, type Maps } from "./maps.ts";
 import { guardsName, type NameRules } from "./probe.ts";
 import { createProject, type Project } from "./project.ts";
 import { scanner } from "./summary/scanner.ts";
-import type {
-  Annotation,
-  FailureReason,
-  FileMap,
-  FileSource,
-  Middleware,
-  Next,
-  ReadCall,
-  ReadOutcome,
-  Summarizer,
-} from "./types.ts";
+import type { Annotation, FileMap, FileSource, Middleware, Next, ReadCall, ReadOutcome, Summarizer } from "./types.ts";
 
 /** Options of {@linkcode readGuard}. */
 export interface ReadGuardOptions extends NameRules {
@@ -135,11 +125,13 @@ export function guardReads(parts: GuardParts): Middleware {
     }
   };
 
-  const failed = (path: string, error: unknown, shortened = false): Annotation => {
-    const reason = failureReason(error);
+  /** Tells of a map that could not be made, or not vouched for; with the prose there is instead, perhaps. */
+  const failed = (path: string, error: unknown, instead: Partial<FileMap> & RenderNoticeOptions = {}): Annotation => {
+    const reason = failureReason(error), { prose, maker, lines, shortened } = instead;
     const message = error instanceof Error ? error.message : String(error);
     emit({ type: "failure", path, reason, message });
-    return notice(path, reason, message, { shortened });
+    const known = maker === undefined || lines === undefined ? {} : { maker, lines };
+    return { kind: "notice", text: renderNotice(message, { prose, maker, shortened }), path, reason, ...known };
   };
 
   return async function readGuard(call, next) {
@@ -149,27 +141,20 @@ export function guardReads(parts: GuardParts): Middleware {
     const long = await probe(call).catch(() => undefined);
     if (!long) return await next(call);
 
-    let map: FileMap;
+    let map: FileMap | undefined, error: unknown;
     try {
       ({ map } = await maps.get(long.file, { signal }));
-    } catch (error) {
-      if (signal?.aborted) return await next(call);
-      const parsed = await fallback?.get(long.file, { signal }).catch(() => undefined);
-      if (parsed?.map.regions.length) {
-        const outcome = await cap(call, long, parsed.map, next);
-        return annotated(outcome, failed(path, error, !outcome.again));
-      }
-      return annotated(await next(call), failed(path, error));
+      error = new WaymarkError("prose-only", `Cannot map ${path}: only a description could be made of it`);
+    } catch (cause) {
+      error = cause;
     }
-    if (map.regions.length) return await cap(call, long, map, next);
-    const { prose, maker } = map, message = `Cannot map ${path}: only a description could be made of it`;
-    emit({ type: "failure", path, reason: "prose-only", message });
-    return annotated(await next(call), notice(path, "prose-only", message, { prose, maker }));
+    if (map?.regions.length) return await cap(call, long, map, next);
+    if (signal?.aborted) return await next(call);
+    const parsed = await fallback?.get(long.file, { signal }).catch(() => undefined);
+    const shortened = parsed && parsed.map.regions.length > 0;
+    const outcome = shortened ? await cap(call, long, parsed.map, next) : await next(call);
+    return annotated(outcome, failed(path, error, { ...map, shortened: shortened && !outcome.again }));
   };
-}
-
-function notice(path: string, reason: FailureReason, message: string, options: RenderNoticeOptions = {}): Annotation {
-  return { kind: "notice", text: renderNotice(message, options), path, reason };
 }
 
 function annotated(outcome: ReadOutcome, annotation: Annotation): ReadOutcome {

@@ -353,6 +353,15 @@ describe("createMaps()", () => {
     assertEquals((await maps.get(await load("one"))).map.maker, "scanner");
   });
 
+  it("does not ask again where the summarizer itself left the content to a lesser maker, until it is told to", async () => {
+    const outline = summarizer(() => ({ ...summary, maker: "scanner" }), "outline");
+    const { maps } = setUp({ summarizer: outline });
+    const file = await load("one");
+    for (const hit of [false, true, true]) assertEquals((await maps.get(file)).hit, hit);
+    assertEquals((await maps.get(file, { refresh: true })).hit, false);
+    assertEquals([(await maps.get(await load("two"))).hit, outline.runs], [false, 3]);
+  });
+
   it("audits what a model made, at no call, and lives with an audit that fails", async () => {
     const found: Audit = { verified: 1, moved: 2, dropped: 3 };
     const parser = (audit: OutlineParser["audit"]): OutlineParser => ({ ...summarizer(undefined, "outline"), audit });

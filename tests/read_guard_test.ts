@@ -251,6 +251,14 @@ describe("readGuard(): where no map can be made", () => {
       const text = await read({ path: "a.ts" });
       assertEquals(stripAnnotations(text).trimEnd(), code(200));
       assertMatch(text, /\[waymark map: PARTIAL[^]*\[waymark notice: [^]*refused/);
+      const prose = (): Summarizer => model(() => Promise.resolve({ ...summary, prose: "Prose alone.", regions: [] }));
+      const both = await guarded(folder, {
+        summarizer: prose(),
+        fallback: { get: () => Promise.resolve({ map, hit: false }) },
+      })
+        .read({ path: "a.ts" });
+      assertEquals(stripAnnotations(both).trimEnd(), code(200));
+      assertMatch(both, /\[waymark map: PARTIAL[^]*\[waymark notice: [^]*Prose alone\./);
       const broken = guarded(folder, {
         summarizer: failing(),
         fallback: { get: () => Promise.reject(new Error("no parser")) },
