@@ -80,11 +80,6 @@ export function linesAt(source: string | Uint8Array, start: number, count: numbe
   return lines.map((line, index) => index < last && line.endsWith("\r") ? line.slice(0, -1) : line);
 }
 
-/** The text with each line's number and a tab before it, joined by LF, for a model to copy numbers from. */
-export function numbered(text: string): string {
-  return linesAt(text, 1).map((line, index) => `${index + 1}\t${line}`).join("\n");
-}
-
 /** Some lines of a file that was not read whole. */
 export interface LineWindow {
   /** The lines, with their own endings. */

@@ -53,6 +53,16 @@ export interface LoadedFile {
   readonly cache: SummaryCache;
 }
 
+/** How a map is asked for. */
+export interface MapRequest {
+  /** The caller's abort. */
+  readonly signal?: AbortSignal | undefined;
+  /** Make a new one whatever the cache holds. Neither joins another run nor is joined. Default false. */
+  readonly refresh?: boolean;
+  /** Try even where a failure is recent. Default false. */
+  readonly insist?: boolean;
+}
+
 /** Makes the map of a file; rejects with what the summarizer or the signal rejects with. */
 export type MapMaker = (file: LoadedFile, signal: AbortSignal) => Promise<FileMap>;
 

@@ -6,19 +6,9 @@
 
 import { quiet, WaymarkError } from "./errors.ts";
 import { rank } from "./file_map.ts";
-import type { LoadedFile, MapsOptions } from "./map_maker.ts";
+import type { LoadedFile, MapRequest, MapsOptions } from "./map_maker.ts";
 import type { Runs } from "./runs.ts";
 import type { FailureReason, FileMap } from "./types.ts";
-
-/** How a map is asked for. */
-export interface MapRequest {
-  /** The caller's abort. */
-  readonly signal?: AbortSignal | undefined;
-  /** Make a new one whatever the cache holds. Neither joins another run nor is joined. Default false. */
-  readonly refresh?: boolean;
-  /** Try even where a failure is recent. Default false. */
-  readonly insist?: boolean;
-}
 
 /** Gets and makes maps. */
 export interface Maps {

@@ -6,8 +6,7 @@
 
 import { quiet, WaymarkError } from "./errors.ts";
 import { rank } from "./file_map.ts";
-import { createMapMaker, type LoadedFile, type MapsOptions } from "./map_maker.ts";
-import type { MapRequest } from "./maps.ts";
+import { createMapMaker, type LoadedFile, type MapRequest, type MapsOptions } from "./map_maker.ts";
 import { createPauses } from "./pauses.ts";
 import type { FileMap } from "./types.ts";
 import { withSignal } from "./waiting.ts";

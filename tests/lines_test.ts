@@ -3,16 +3,7 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import {
-  type ByteReader,
-  countLines,
-  countUpTo,
-  lineRange,
-  linesAt,
-  lineWindow,
-  numbered,
-  spanLines,
-} from "../src/lines.ts";
+import { type ByteReader, countLines, countUpTo, lineRange, linesAt, lineWindow, spanLines } from "../src/lines.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -180,14 +171,6 @@ describe("the range of some lines in bytes", () => {
       }),
       { numRuns: 500 },
     );
-  });
-});
-
-describe("numbered text", () => {
-  it("has one row a line: its number, a tab, the line", () => {
-    fc.assert(fc.property(texts, (text) => {
-      assertEquals(numbered(text), bare(text).map((line, index) => `${index + 1}\t${line}`).join("\n"));
-    }));
   });
 });
 
