@@ -78,9 +78,10 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
         ...(omitted ? { omitted } : {}),
       } satisfies Summary;
     },
-    async audit({ text, lines, ...file }, regions) {
+    async audit(file, regions) {
       try {
-        const parsed = await parse({ text, lines, ...file });
+        const parsed = await parse(file);
+        const { text, lines } = file;
         return parsed && auditRegions(regions, { declarations: parsed.declarations, text, lines });
       } catch {
         return undefined;

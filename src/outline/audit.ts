@@ -51,33 +51,29 @@ export function auditRegions(regions: readonly Region[], source: AuditSource): A
     if (key) byName.set(key, [...byName.get(key) ?? [], declaration]);
   }
   const text = fold(source.text);
-  let dropped = 0;
-  const claims: Claim[] = [];
-  const kept = regions.filter((region, index) => {
-    if (!DECLARED.has(region.kind)) return true;
-    const declaration = match(region, byName.get(fold(lastComponent(region.name))) ?? []);
-    if (declaration) claims.push({ region, declaration, index });
-    else if (!occurs(region.name, text)) return dropped++, false;
-    return true;
-  });
+  const claims: Claim[] = [], kept: Region[] = [];
+  for (const region of regions) {
+    const declaration = DECLARED.has(region.kind)
+      ? match(region, byName.get(fold(lastComponent(region.name))))
+      : undefined;
+    if (declaration) claims.push({ region, declaration });
+    if (declaration || !DECLARED.has(region.kind) || occurs(region.name, text)) kept.push(region);
+  }
   const moves = settle(claims);
-  const placed = kept.map((region) => {
-    const declaration = moves.get(region);
-    return declaration ? { ...region, start: declaration.start, end: declaration.end } : region;
-  });
-  const { regions: flat } = arrange(placed, source.lines);
-  return { regions: flat, audit: { ...tally(moves, flat), dropped } };
+  const placed = [...moves].map(([region, { start, end }]) => ({ ...region, start, end }));
+  // Of two regions with one start the later wins: what is verified comes last.
+  const { regions: flat } = arrange([...kept.filter((region) => !moves.has(region)), ...placed], source.lines);
+  return { regions: flat, audit: { ...tally(moves, flat), dropped: regions.length - kept.length } };
 }
 
 /** A region and the declaration it stands for. */
 interface Claim {
   readonly region: Region;
   readonly declaration: Region;
-  readonly index: number;
 }
 
 /** The one declaration a region stands for: the one where it stands, else the only one near. */
-function match(region: Region, candidates: readonly Region[]): Region | undefined {
+function match(region: Region, candidates: readonly Region[] = []): Region | undefined {
   const there = candidates.filter(({ start }) => start === region.start);
   if (there.length === 1) return there[0];
   const near = candidates.filter(({ start }) => Math.abs(start - region.start) <= NEAR);
@@ -94,18 +90,20 @@ function settle(claims: readonly Claim[]): Map<Region, Region> {
   return new Map([...nearest.values()].map(({ region, declaration }) => [region, declaration]));
 }
 
+/** Where it starts counts before where it ends. */
 function distance({ region, declaration }: Claim): number {
-  return Math.abs(region.start - declaration.start) + Math.abs(region.end - declaration.end);
+  return Math.abs(region.start - declaration.start) * 1e7 + Math.abs(region.end - declaration.end);
 }
 
 /** How many of the matched regions stood where the outline has them, and how many were moved there. */
 function tally(moves: ReadonlyMap<Region, Region>, flat: readonly Region[]): { verified: number; moved: number } {
-  const ends = new Map(flat.map(({ start, end }) => [start, end]));
+  const byStart = new Map(flat.map((region) => [region.start, region]));
   let verified = 0, moved = 0;
   for (const [region, { start, end }] of moves) {
-    if (!ends.has(start)) continue; // another region took its place
-    const isThere = region.start === start && (region.end === end || region.end === ends.get(start));
-    isThere ? verified++ : moved++;
+    const now = byStart.get(start);
+    if (!now || now.name !== region.name) continue; // two declarations on one line: the other one is shown
+    if (region.start === start && (region.end === end || region.end === now.end)) verified++;
+    else moved++;
   }
   return { verified, moved };
 }
