@@ -116,8 +116,11 @@ function withField(object: Fields, key: string, value: unknown): Fields {
   return Object.create(Object.getPrototypeOf(object), own);
 }
 
+/** Words in the type of what is no text. */
+const MEDIA = /image|audio|video|media|pdf|notebook|binary|\bfile-/i;
+
 function withAnnotation(object: Fields, annotations: readonly Annotation[]): Fields {
-  const media = /image|audio|video|media|pdf|notebook|binary/i.test(String(object["type"] ?? object["mimeType"] ?? ""));
+  const media = MEDIA.test([object["type"], object["mimeType"], object["mediaType"]].join(" "));
   const before = object["annotation"] as Annotation | undefined;
   if (media || (before !== undefined && typeof before?.text !== "string")) return object;
   return withField(object, "annotation", merged(before ? [before, ...annotations] : annotations));

@@ -10,7 +10,7 @@
 import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
-import { lineRange, spanLines } from "./lines.ts";
+import { countLines, lineRange, spanLines } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { createMaps, failureReason, type Maps } from "./maps.ts";
 import { guardsName, type NameRules } from "./probe.ts";
@@ -51,6 +51,8 @@ interface Shortened {
   readonly file: LoadedFile;
   /** The bytes of the lines to show. */
   readonly window: Uint8Array;
+  /** Bytes that follow them: so many lines at least, where there are as many. */
+  readonly rest: (lines: number) => Uint8Array;
 }
 
 /** Files up to this size are read at once; larger ones are looked at in chunks, and read whole only where a map is made. */
@@ -93,21 +95,25 @@ export function guardReads(parts: GuardParts): Middleware {
     if (size !== undefined && size > SMALL) {
       const { bytes, lines, more, cut } = project.window(place, call.start, maxLines);
       if (!cut && (lines < maxLines || !more)) return undefined;
-      if (!cut) return { file: await project.identify(place, undefined, call.signal), window: bytes };
+      const rest = (lines: number): Uint8Array => project.window(place, wanted, lines).bytes;
+      if (!cut) return { file: await project.identify(place, undefined, call.signal), window: bytes, rest };
     }
     const bytes = await project.read(place, call.signal);
     const { from, to, lines } = lineRange(bytes, call.start, maxLines);
     if (lines < maxLines || to === bytes.length) return undefined;
-    return { file: await project.identify(place, bytes), window: bytes.subarray(from, to) };
+    const file = await project.identify(place, bytes);
+    return { file, window: bytes.subarray(from, to), rest: () => bytes.subarray(to) };
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
-  const cap = async (call: ReadCall, { window }: Shortened, map: FileMap, next: Next): Promise<ReadOutcome> => {
+  const cap = async (call: ReadCall, { window, rest }: Shortened, map: FileMap, next: Next): Promise<ReadOutcome> => {
     const { start, path, describe } = call;
     const outcome = await next({ ...call, count: maxLines });
     if (outcome.failed) return call.signal?.aborted ? outcome : { ...outcome, again: true };
     try {
-      const shown = outcome.text === undefined ? maxLines : verifiedLines(outcome.text, decode(window));
+      const shown = outcome.text === undefined
+        ? maxLines
+        : verifiedLines(outcome.text, decode(window), (lines) => decode(rest(lines)));
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
@@ -170,31 +176,61 @@ const UNDECODED = "\ufffd";
 /** A host's own last words: in brackets or after dots, and about being cut. */
 const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|showing|continue|cut|bytes|end)\b/i;
 
+/** Most lines a host's own banner has. */
+const BANNER = 5;
+
 /**
- * How many of the expected lines the text holds from its start; 0 where one of them differs.
+ * How many lines of the file a result shows, from the first expected one; 0 where one of them differs.
  *
  * A host may return fewer (its own limit in bytes): then its last line may be cut, and its own words in brackets may follow.
- * It may return more: what comes after the expected lines is its own footer. Line endings and a byte order mark do not count,
- * and of a line with bytes that are no UTF-8 only what comes before them.
+ * It may return more: a banner before, a footer behind, or, where it knows no limit, lines of `rest`, what follows in the
+ * file; those count, unless something stands before: that may be lines the file does not have, and all numbers would be off.
+ * Line endings and a byte order mark do not count, and of a line with bytes that are no UTF-8 only what comes before them.
  */
-export function verifiedLines(text: string, window: string): number {
+export function verifiedLines(text: string, window: string, rest: (lines: number) => string = () => ""): number {
   const expected = window.split("\n");
   if (expected.at(-1) === "") expected.pop();
-  if (text.includes(window.replace(/\n$/, ""))) return expected.length; // behind a banner of the host's, perhaps
-  const plain = (line: string): string => line.replace(/^\ufeff/, "").replace(/\r$/, "");
-  const alike = (shown: string, line: string): boolean => {
-    const is = plain(shown), want = plain(line), bad = want.indexOf(UNDECODED);
-    if (is === want) return true;
-    return bad >= 0 ? is.startsWith(want.slice(0, bad)) : want.length > ALIKE && is.startsWith(want.slice(0, ALIKE));
-  };
+  const whole = window.replace(/\n$/, ""), at = text.indexOf(whole);
+  if (at >= 0) {
+    const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
+    const more = behind.length > 1 ? continued(behind.slice(1).split("\n"), rest) : 0;
+    if (before === 0) return expected.length + more;
+    return before > BANNER || more > 1 ? 0 : expected.length;
+  }
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
-  let same = 0;
-  while (same < expected.length && same < lines.length && alike(lines[same]!, expected[same]!)) same++;
-  if (same === expected.length || same === lines.length) return same;
-  const rest = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(rest[0]!) ? 1 : 0;
-  const footer = rest.slice(cutLine).filter((line) => line.trim() !== "");
+  const same = alikeLines(lines, expected);
+  if (same === expected.length) return same + continued(lines.slice(same), rest);
+  if (same === lines.length) return same;
+  const left = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(left[0]!) ? 1 : 0;
+  const footer = left.slice(cutLine).filter((line) => line.trim() !== "");
   return footer.length <= 2 && footer.every((line) => FOOTER.test(line)) && (footer.length || cutLine) ? same : 0;
+}
+
+/** How many lines of the file go on behind those expected. */
+function continued(shown: readonly string[], rest: (lines: number) => string): number {
+  return shown.length ? alikeLines(shown, rest(shown.length).split("\n")) : 0;
+}
+
+/** How many lines two texts have alike from their starts. A last empty one is none. */
+function alikeLines(shown: readonly string[], lines: readonly string[]): number {
+  const most = Math.min(
+    shown.at(-1) === "" ? shown.length - 1 : shown.length,
+    lines.at(-1) === "" ? lines.length - 1 : lines.length,
+  );
+  let same = 0;
+  while (same < most && alike(shown[same]!, lines[same]!)) same++;
+  return same;
+}
+
+function alike(shown: string, line: string): boolean {
+  const is = plain(shown), want = plain(line), bad = want.indexOf(UNDECODED);
+  if (is === want) return true;
+  return bad >= 0 ? is.startsWith(want.slice(0, bad)) : want.length > ALIKE && is.startsWith(want.slice(0, ALIKE));
+}
+
+function plain(line: string): string {
+  return line.replace(/^\ufeff/, "").replace(/\r$/, "");
 }
 
 function decode(bytes: Uint8Array): string {

@@ -123,6 +123,7 @@ export function wrapCalled<Tool extends ToolFunction>(
       outcome = { ...outcome, annotations: [], again: true };
     }
     if (!outcome.again) return outcome;
+    attempt(() => letGo(outcome.result));
     const full = await pass({ ...call, fresh: true }, args, invoke);
     return full.failed ? full : { ...full, annotations: [...outcome.annotations, ...full.annotations] };
   };
@@ -135,12 +136,21 @@ export function wrapCalled<Tool extends ToolFunction>(
     stream: AsyncIterable<unknown>,
     annotations: readonly Annotation[],
   ): AsyncGenerator<unknown> {
-    let held: { value: unknown } | undefined;
-    for await (const value of stream) {
-      if (held) yield held.value;
-      held = { value };
+    let held: unknown[] = []; // from the last value on that can carry them
+    try {
+      for await (const value of stream) {
+        if (annotate(value, annotations) !== value) {
+          yield* held;
+          held = [value];
+        } else if (held.length) held.push(value);
+        else yield value;
+      }
+    } catch (error) {
+      yield* held;
+      throw error;
     }
-    if (held) yield annotate(held.value, annotations);
+    if (held.length) yield annotate(held[0], annotations);
+    yield* held.slice(1);
   }
   const settle = ({ result, annotations }: ReadOutcome): unknown =>
     annotations.length && isStream(result) ? annotateLast(result, annotations) : annotate(result, annotations);
@@ -175,6 +185,11 @@ function threw(outcome: ReadOutcome): boolean {
 /** An async iterable that is no web stream: a web stream handed on is still one, so it cannot carry an annotation. */
 function isStream(result: unknown): result is AsyncIterable<unknown> {
   return typeof result === "object" && result !== null && Symbol.asyncIterator in result && !("getReader" in result);
+}
+
+/** Cancels a web stream that nobody will read: what it reads from would stay open. */
+function letGo(result: unknown): void {
+  if (result instanceof ReadableStream) result.cancel().catch(() => {});
 }
 
 function kindOf(tool: ToolFunction): "generator" | "async generator" | "function" {

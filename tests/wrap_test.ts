@@ -253,7 +253,7 @@ describe("wrap()", () => {
       Error,
       "torn",
     );
-    assertEquals(values, []); // the last value is held back until it is known to be the last
+    assertEquals(values, ["one"]); // held back until it is known to be the last, and given when that is known
   });
 
   it("gives an async iterable for an async iterable, its last value annotated", async () => {
