@@ -111,6 +111,8 @@ export function codeReader(extension: string): ReadLine {
     if (title) return { kind: "test", name: title };
     if (CONTROL.test(line)) return undefined;
     const [, declares, assigned, isOpen] = ASSIGNED.exec(line) ?? [];
+    const [isClass, className] = (assigned && /\bclass\b\s*(?!extends\b)([\w$]*)[^{]*\{$/.exec(line)) || [];
+    if (isClass) return { kind: "class", name: className || assigned! };
     if (assigned && (declares || !isOpen)) {
       return { kind: inClass ? "method" : "function", name: assigned, atLeast: indent ? 3 : 1 };
     }
@@ -148,7 +150,7 @@ function readCallable(
 ): Found | undefined {
   const head = line.slice(0, Math.max(0, line.indexOf("("))).replace(/<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*(?=::|$)/g, "")
     .trimEnd();
-  let from = head.length;
+  let from = head.length - (/\[[\w$.]+\]$/.exec(head)?.[0].length ?? 0); // a computed name
   while (from > 0 && /[\w~$:.#\u0080-\uffff]/.test(head[from - 1]!)) from--;
   const name = head.slice(from), before = head.slice(0, from).trimEnd(), inClass = isClassLike(parent);
   if (!/[^:]$/.test(name) || CONTROL.test(name) || RESERVED.test(name) || (isC && !TYPES.test(before))) {

@@ -13,8 +13,18 @@ import { gunzipSync } from "node:zlib";
 import { dirname } from "@std/path/posix/dirname";
 import { join } from "@std/path/posix/join";
 
-/** What `tests/testdata/corpus.json` says: by package at its version, by path in it, the SHA-256 of the file. */
+/** By package at its version, by path in it: the SHA-256 of the file. */
 export type CorpusList = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** What `tests/testdata/corpus.json` says. */
+export interface CorpusLists {
+  /** Files the rules were written and improved on. */
+  readonly files: CorpusList;
+  /** Files that were not looked at while that was done. */
+  readonly heldOut: CorpusList;
+  /** The TypeScript compiler. */
+  readonly tools: CorpusList;
+}
 
 /** One file of the corpus. */
 export interface CorpusFile {
@@ -28,24 +38,22 @@ export interface CorpusFile {
   readonly text: string;
 }
 
-const list = new URL("../testdata/corpus.json", import.meta.url);
+const lists = new URL("../testdata/corpus.json", import.meta.url);
 const cache = fileURLToPath(new URL("../../node_modules/.cache/waymark-corpus/", import.meta.url));
 
-/** The pinned list. */
-export function corpusList(): CorpusList {
-  return JSON.parse(readFileSync(list, "utf8"));
+/** The pinned lists. */
+export function corpusLists(): CorpusLists {
+  return JSON.parse(readFileSync(lists, "utf8"));
 }
 
-/** The files, fetched where they are not there yet; a sentence saying why not where they cannot be had. */
-export function loadCorpus(): readonly CorpusFile[] | string {
+/** The files of a list, fetched where they are not there yet; a sentence saying why not where they cannot be had. */
+export function loadCorpus(list: CorpusList): readonly CorpusFile[] | string {
   const files: CorpusFile[] = [];
-  for (const [source, hashes] of Object.entries(corpusList())) {
+  for (const [source, hashes] of Object.entries(list)) {
     const folder = join(cache, source.replaceAll("/", "+"));
     const missing = Object.keys(hashes).filter((path) => !isThere(join(folder, path), hashes[path]!));
-    if (missing.length) {
-      const failure = fetchPackage(source, folder, missing);
-      if (failure) return failure;
-    }
+    const failure = missing.length ? fetchPackage(source, { folder, paths: missing }) : undefined;
+    if (failure) return failure;
     for (const [path, hash] of Object.entries(hashes)) {
       const file = join(folder, path);
       if (!isThere(file, hash)) return `${path} of ${source} is not the pinned file`;
@@ -65,11 +73,22 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /** Fetches a package with npm and keeps some of its files. Gives what went wrong. */
-function fetchPackage(source: string, folder: string, paths: readonly string[]): string | undefined {
+function fetchPackage(
+  source: string,
+  { folder, paths }: { folder: string; paths: readonly string[] },
+): string | undefined {
   mkdirSync(cache, { recursive: true });
   const target = mkdtempSync(join(cache, "fetch-"));
   try {
-    const run = spawnSync("npm", ["pack", source, "--ignore-scripts", "--silent", "--pack-destination", target], {
+    const run = spawnSync("npm", [
+      "pack",
+      source,
+      "--ignore-scripts",
+      "--silent",
+      "--fetch-retries=1",
+      "--pack-destination",
+      target,
+    ], {
       stdio: ["ignore", "pipe", "pipe"],
       timeout: 300_000,
     });

@@ -8,7 +8,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { CorpusFile } from "./corpus.ts";
+import { extensionOf } from "../../src/summary/outline_rules.ts";
+import { type CorpusFile, corpusLists, loadCorpus } from "./corpus.ts";
 
 /** A declaration as a reference has it. */
 export interface Known {
@@ -54,15 +55,10 @@ export function ctags(): Reference | undefined {
   return {
     name: "universal-ctags",
     version: /^Universal Ctags ([\d.]+)/.exec(version.stdout)![1]!,
-    find({ file, text }) {
-      const run = spawnSync("ctags", [
-        "--output-format=json",
-        "--fields=+neKlZ",
-        "--extras=-{anonymous}",
-        "-f",
-        "-",
-        file,
-      ], {
+    find({ file, path, text }) {
+      const forced = /^(?:sh|bash)$/.test(extensionOf(path, text)) ? ["--language-force=Sh"] : [];
+      const options = ["--output-format=json", "--fields=+neKlZ", "--extras=-{anonymous}", ...forced, "-f", "-"];
+      const run = spawnSync("ctags", [...options, file], {
         encoding: "utf8",
         maxBuffer: 1 << 26,
       });
@@ -210,4 +206,11 @@ export function unindented(): Reference {
       });
     },
   };
+}
+
+/** Every reference that is there; those of one language first. */
+export function references(): readonly Reference[] {
+  const tools = loadCorpus(corpusLists().tools);
+  const compiler = typeof tools === "string" ? undefined : typescript(tools[0]?.file);
+  return [compiler, python(), ctags(), unindented()].filter((reference) => reference !== undefined);
 }
