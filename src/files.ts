@@ -10,13 +10,22 @@
 import type * as NodeFs from "node:fs";
 import { WaymarkError } from "./errors.ts";
 
-/**
- * What is known of a path without opening it. What a platform does not tell is 0. `isSymlink` is only ever true from
- * `lstat`; `size` is in bytes; `born` is the birth time in whole milliseconds; `mode` has the file type's bits too.
- */
-export type FileFacts =
-  & Readonly<Record<"isFile" | "isDirectory" | "isSymlink", boolean>>
-  & Readonly<Record<"size" | "ino" | "dev" | "born" | "uid" | "mode", number>>;
+/** What is known of a path without opening it. What a platform does not tell is 0. */
+export interface FileFacts {
+  readonly isFile: boolean;
+  readonly isDirectory: boolean;
+  /** Only ever true from `lstat`. */
+  readonly isSymlink: boolean;
+  /** Bytes. */
+  readonly size: number;
+  readonly ino: number;
+  readonly dev: number;
+  /** Birth time, whole milliseconds since the epoch. */
+  readonly born: number;
+  readonly uid: number;
+  /** Permission bits, with the file type's above them. */
+  readonly mode: number;
+}
 
 /** An open file, read from its start. */
 export interface OpenFile {

@@ -10,9 +10,9 @@
 import { WaymarkError } from "../errors.ts";
 import type { WaymarkEvent } from "../events.ts";
 import { rank } from "../file_map.ts";
-import type { Clock, FileMap, SqliteDriver, SqliteStatement } from "../types.ts";
+import type { Clock, FileMap, SqliteStatement } from "../types.ts";
+import { chooseDriver, type WantedDriver } from "./choose_driver.ts";
 import { ask, connect, type Connection, followFile, release, replaceDamaged, transact } from "./connection.ts";
-import { runOnce } from "./lease.ts";
 import { cleanMap, extensionOf, innermost, memoryCache, VERSIONS_KEPT } from "./memory.ts";
 import { faultOf, SQL, toMap, toRegion } from "./schema.ts";
 import type { SummaryCache } from "./types.ts";
@@ -25,7 +25,7 @@ export interface OpenCacheOptions {
    * The SQLite driver. `"auto"` takes `@db/sqlite` where it loads with no prompt and no download, else `node:sqlite`. One
    * asked for by name may fetch its library; `node:sqlite` stands in where it cannot be had. Default `"auto"`.
    */
-  readonly sqlite?: "auto" | "@db/sqlite" | "node:sqlite" | SqliteDriver | undefined;
+  readonly sqlite?: WantedDriver | undefined;
   /** Use a database that came by clone or copy: its words are somebody else's. Default false. */
   readonly trustForeignCache?: boolean | undefined;
   /** Told what happens to the cache. */
@@ -42,10 +42,8 @@ export interface OpenCacheOptions {
 
 type Emit = (event: WaymarkEvent) => void;
 
-/** Entries are counted once in so many writes. */
-const WRITES_PER_COUNT = 256;
-/** Most maps kept as they were read. */
-const MOST_SEEN = 64;
+/** Entries are counted once in so many writes; so many maps are kept as they were read. */
+const WRITES_PER_COUNT = 256, MOST_SEEN = 64;
 /** Paths pruned in one transaction: others must have their turn. */
 const PRUNED_AT_ONCE = 100;
 /** A lease that ran out so long ago has no owner any more. */
@@ -65,19 +63,6 @@ export async function openCache(options: OpenCacheOptions): Promise<SummaryCache
     emit({ type: "cache", what: "memory", message: `${(error as Error).message}. Maps are kept in memory` });
     return memory;
   }
-}
-
-async function chooseDriver(sqlite: OpenCacheOptions["sqlite"], emit: Emit): Promise<SqliteDriver> {
-  if (typeof sqlite === "object") return sqlite;
-  if (sqlite !== "node:sqlite") {
-    const { dbSqlite, isDbSqliteAtHand } = await import("../drivers/db_sqlite.ts");
-    try {
-      if (sqlite === "@db/sqlite" || await isDbSqliteAtHand()) return await dbSqlite();
-    } catch (error) {
-      emit({ type: "cache", what: "driver", message: `${(error as Error).message}. node:sqlite is used` });
-    }
-  }
-  return await (await import("../drivers/node_sqlite.ts")).nodeSqlite();
 }
 
 function diskCache(
@@ -131,9 +116,9 @@ function diskCache(
   const seen = new Map<string, [FileMap, string]>();
   let seenIn: unknown, seenAt: unknown;
   const recall = (path: string, hash: string): [FileMap, string] | undefined => {
-    const at = query(SQL.changes).get()?.["data_version"], { database } = connection;
-    if (seenIn !== database || seenAt !== at || seen.size >= MOST_SEEN) seen.clear();
-    [seenIn, seenAt] = [database, at];
+    const at = query(SQL.changes).get()?.["data_version"];
+    if (seenIn !== connection.database || seenAt !== at || seen.size >= MOST_SEEN) seen.clear();
+    [seenIn, seenAt] = [connection.database, at];
     const key = `${hash} ${path}`, found = seen.get(key) ?? find(path, hash);
     if (found) seen.set(key, found);
     return found;
@@ -211,6 +196,7 @@ function diskCache(
       const found = good(cache.get(path, hash));
       if (found) return { map: found, mine: false };
       if (state !== "open") return await memory.once(request, run);
+      const { runOnce } = await import("./lease.ts"); // a hit needs none
       return await runOnce(
         {
           query,
