@@ -141,9 +141,9 @@ async function parseWithin(
 
 /** What the scanner found and the tree has not: by name, across nothing's edge, and not inside a function that is short. */
 function missing(found: readonly Region[], declarations: readonly Declaration[]): Declaration[] {
-  const names = new Set(declarations.map(({ name }) => name));
+  const names = new Set(declarations.map(({ name }) => name)), starts = new Set(declarations.map(({ line }) => line));
   return found.filter((region) =>
-    !names.has(region.name) && declarations.every(({ start, end, kind }) => {
+    !names.has(region.name) && !starts.has(region.start) && declarations.every(({ start, end, kind }) => {
       const isApart = region.end < start || region.start > end;
       const holds = region.start <= start && region.end >= end;
       const isHeld = start <= region.start && end >= region.end;

@@ -145,9 +145,19 @@ function regionsOf(all: readonly Open[], merges: boolean): Region[] {
     start: start + 1,
     end: end + 1,
     kind,
-    name: cutName(name),
+    name: cutName(isText(kind) ? hideTokens(name) : name),
     note,
   })).sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+/** Whether a name is text of the file rather than a word of its code. */
+function isText(kind: RegionKind): boolean {
+  return kind === "config" || kind === "test" || kind === "other";
+}
+
+/** Without what could be a key or a password: long runs of letters with digits among them. */
+function hideTokens(text: string): string {
+  return text.replace(/[\w+=]{20,}/g, (run) => (run.match(/\d/g)?.length ?? 0) < 3 ? run : "…");
 }
 
 function isFunction(kind: RegionKind): boolean {
@@ -159,7 +169,7 @@ const HEAD = /^(?:(?!\/\/|\/\*|--|, do:)[^{="'`#;])*/, RUST_HEAD = /^(?:(?!\/\/|
 
 /** What the first line of a declaration says beside its kind and name. */
 function signature(line: string, { kind, name }: Found, extension: string): string {
-  if (kind === "config" || kind === "test" || kind === "constant" || kind === "other") return "";
+  if (isText(kind) || kind === "constant") return "";
   const start = (extension === "rs" ? RUST_HEAD : HEAD).exec(line.slice(0, LONGEST))![0];
   const head = cutName(start, MAX_NOTE).replace(/\s*(?:\(|:| do| where)$/, "");
   return head.length > name.length + kind.length + 3 ? head : "";

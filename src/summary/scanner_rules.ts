@@ -90,6 +90,8 @@ for (const extension of "py pyi rb sh yaml ex exs pl pm r jl hcl nim ps1 graphql
 for (const extension of "lua sql hs elm".split(" ")) COMMENTS.set(extension, DASH);
 for (const extension of "ts mts cts tsx js mjs cjs jsx css json".split(" ")) COMMENTS.set(extension, SLASH);
 
+/** Text in which a word at the start of a line declares nothing. */
+const PROSE = new Set(["", "txt", "text", "log", "rst", "adoc", "org", "tex", "csv", "tsv"]);
 const TRIPLE = /^(?:pyi?|exs?|kts?|scala|sc|java|swift|groovy|gradle|jl|toml)$/;
 const TEMPLATE = /^(?:[mc]?[jt]sx?|vue|svelte|astro|go)$/;
 const HEREDOCS = new Map([
@@ -112,7 +114,8 @@ export function styleOf(extension: string): Style {
 
 function makeStyle(extension: string): Style {
   const family = FAMILIES.get(extension) ?? extension, comment = COMMENTS.get(family) ?? SLASH_HASH;
-  const patterns = PATTERNS[family], code = patterns && family !== "html" ? undefined : codeReader(extension);
+  const patterns = PATTERNS[family], isCode = family === "html" || !(patterns || PROSE.has(extension));
+  const code = isCode ? codeReader(extension) : undefined;
   const maxDepth = family === "json" || family === "yaml" ? 2 : Infinity;
   return {
     comment,

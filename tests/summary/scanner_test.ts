@@ -45,6 +45,13 @@ describe("the line scanner", () => {
     }
   });
 
+  it("does not take prose for code", async () => {
+    const prose = "class of 2026\n\ntype conversions are explained below\nfunction follows form\n".repeat(100);
+    for (const path of ["notes.txt", "a.log", "a.rst", "LICENSE"]) {
+      assertEquals(await summarize(path, prose), undefined);
+    }
+  });
+
   it("never names the file in its paragraph", async () => {
     const summary = await summarize("src/secret_plan.ts", "export function ring() {\n}\n");
     assert(!summary!.prose.includes("secret_plan"));
@@ -141,6 +148,17 @@ describe("names and notes of the scanner", () => {
       const told = JSON.stringify(regions);
       assert(!/never|4711/.test(told), `${extension}: ${told}`);
     }
+  });
+
+  it("hold no key that stands where a name is looked for", () => {
+    const key = `ghp${"a1B2c3D4e5F6".repeat(3)}`;
+    assertEquals(names(scan(`{\n  "${key}": {\n    "a": 1\n  }\n}\n`, "json")), ["2-4 …"]);
+    assertEquals(names(scan(`it("signs in with ${key}", () => {\n  a();\n});\n`, "js")), ["1-3 signs in with …"]);
+    assertEquals(names(scan(`# About ${key}\n\nWords.\n`, "md")), ["1-3 About …"]);
+    assertEquals(names(scan("# Release notes of 2026-11-29 for windows_and_linux_and_more\n", "md")).length, 1);
+    assertEquals(names(scan("internationalization_of_all_the_words:\n  a: 1\n", "yaml")), [
+      "1-2 internationalization_of_all_the_words",
+    ]);
   });
 
   it("are one line each and within their caps", () => {
