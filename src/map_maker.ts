@@ -11,7 +11,7 @@ import type { WaymarkEvent } from "./events.ts";
 import { rank } from "./file_map.ts";
 import { countLines } from "./lines.ts";
 import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summarizer } from "./types.ts";
-import { createTurns, withSignal } from "./waiting.ts";
+import { withSignal } from "./waiting.ts";
 
 /** Limits on what maps may cost. */
 export interface MapLimits {
@@ -71,9 +71,8 @@ export function createMapMaker(
   options: MapsOptions & { clock: Pick<Clock, "now">; onEvent: (event: WaymarkEvent) => void },
 ): MapMaker {
   const { summarizer, audit, clock, onEvent: emit } = options;
-  const { maxModelCalls = Infinity, maxConcurrentCalls = 4 } = options.limits ?? {};
+  const { maxModelCalls = Infinity } = options.limits ?? {};
   const byModel = rank(summarizer.maker) === rank("model:");
-  const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
   let calls = 0;
 
   return async (file, signal) => {
@@ -96,35 +95,30 @@ export function createMapMaker(
       emit({ type: "tokens", path, maker, input, output, cacheRead, cacheWrite });
     };
 
-    const release = await turns.take(signal);
-    try {
-      const { bytes, hash } = await file.content(), { length: size } = bytes; // hashed, counted and numbered from one buffer
-      const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-      const source: SourceFile = { path, text, lines: countLines(bytes), hash, size };
-      const started = clock.now();
-      let summary = await withSignal(summarizer.summarize(source, { signal, spend, used }), signal);
-      if (!summary) {
-        throw new WaymarkError("no-declarations", `Cannot map ${path}: no declarations were found in it`);
-      }
-      if (!told) used(summary.usage);
-      if (byModel && audit && summary.regions.length) {
-        const checked = await audit.audit(source, summary.regions).catch(() => undefined);
-        if (checked) summary = { ...summary, ...checked };
-      }
-      const map: FileMap = {
-        ...summary,
-        hash,
-        size,
-        lines: source.lines,
-        maker: summary.maker ?? maker,
-        promptVersion: summarizer.version,
-        createdAt: started,
-      };
-      const found = map.audit ? { audit: map.audit } : {};
-      emit({ type: "summary", path, maker: map.maker, usage: map.usage, regions: map.regions.length, ...found });
-      return map;
-    } finally {
-      release();
+    const { bytes, hash } = await file.content(), { length: size } = bytes; // hashed, counted and numbered from one buffer
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    const source: SourceFile = { path, text, lines: countLines(bytes), hash, size };
+    const started = clock.now();
+    let summary = await withSignal(summarizer.summarize(source, { signal, spend, used }), signal);
+    if (!summary) {
+      throw new WaymarkError("no-declarations", `Cannot map ${path}: no declarations were found in it`);
     }
+    if (!told) used(summary.usage);
+    if (byModel && audit && summary.regions.length) {
+      const checked = await audit.audit(source, summary.regions).catch(() => undefined);
+      if (checked) summary = { ...summary, ...checked };
+    }
+    const map: FileMap = {
+      ...summary,
+      hash,
+      size,
+      lines: source.lines,
+      maker: summary.maker ?? maker,
+      promptVersion: summarizer.version,
+      createdAt: started,
+    };
+    const found = map.audit ? { audit: map.audit } : {};
+    emit({ type: "summary", path, maker: map.maker, usage: map.usage, regions: map.regions.length, ...found });
+    return map;
   };
 }

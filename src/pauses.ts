@@ -11,7 +11,7 @@ import type { Clock } from "./types.ts";
 export interface Pauses {
   /** Throws while a content is left alone: what failed, and when it is tried again. */
   check(hash: string): void;
-  /** Takes note of a failure. What is nobody's fault (an abort, a used-up budget) is none. */
+  /** Takes note of a failure. What is nobody's fault (an abort, a used-up budget, this pause itself) is none. */
   remember(hash: string, error: WaymarkError): void;
   /** A success: nothing is left alone any more but contents of their own. */
   clear(hash: string): void;
@@ -28,6 +28,8 @@ const STRIKES = 3;
 const HOPELESS = new Set([401, 403, 404]);
 /** Codes that are the provider's fault, not the content's. */
 const PROVIDERS: ReadonlySet<string> = new Set(["provider-error", "timeout", "no-key"]);
+/** Codes that are nobody's fault. */
+const NOBODYS: ReadonlySet<string> = new Set(["aborted", "budget", "backing-off"]);
 /** Most failures remembered. */
 const MAX_FAILURES = 1000;
 
@@ -46,7 +48,7 @@ export function createPauses({ forMs, clock }: { forMs: number; clock: Pick<Cloc
       throw new WaymarkError("backing-off", `${error.message}; the next try is in ${seconds} s`, { cause: error });
     },
     remember(hash, error) {
-      if (error.code === "aborted" || error.code === "budget") return;
+      if (NOBODYS.has(error.code)) return;
       const failure = { until: clock.now() + forMs, error };
       if (failures.size >= MAX_FAILURES) failures.delete(failures.keys().next().value!);
       failures.set(hash, failure);

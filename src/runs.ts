@@ -9,7 +9,7 @@ import { rank } from "./file_map.ts";
 import { createMapMaker, type LoadedFile, type MapRequest, type MapsOptions } from "./map_maker.ts";
 import { createPauses } from "./pauses.ts";
 import type { FileMap } from "./types.ts";
-import { withSignal } from "./waiting.ts";
+import { createTurns, withSignal } from "./waiting.ts";
 
 /** Makes maps. */
 export interface Runs {
@@ -27,26 +27,33 @@ interface Run {
 /** Makes the runs of one instance. */
 export function createRuns(options: MapsOptions): Runs {
   const { summarizer, clock = Date } = options;
-  const { timeoutMs = 60_000, retryAfterMs = 60_000 } = options.limits ?? {};
+  const { timeoutMs = 60_000, retryAfterMs = 60_000, maxConcurrentCalls = 4 } = options.limits ?? {};
   const make = createMapMaker({ ...options, clock, onEvent: quiet(options.onEvent) });
   const byModel = rank(summarizer.maker) === rank("model:");
   // A parser says the same of the same bytes for ever; a model may do better after a while.
   const pauses = createPauses({ forMs: byModel ? retryAfterMs : Infinity, clock });
+  const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
   const runs = new Map<string, Run>();
 
-  /** One run under one deadline; a failure is remembered. */
-  const start = async (file: LoadedFile, controller: AbortController, refresh: boolean): Promise<FileMap> => {
+  /** One run under one deadline; a failure is remembered before the next has its turn. */
+  const start = async (file: LoadedFile, controller: AbortController, request: MapRequest): Promise<FileMap> => {
+    const { refresh = false, insist = refresh } = request;
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([controller.signal, deadline]);
+    let release: (() => void) | undefined;
+    const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
+      release = await turns.take(inner);
+      if (!insist) pauses.check(file.hash); // those before may have found out that it is of no use
+      return await make(file, inner);
+    };
     try {
       if (refresh || !byModel) {
-        const map = await make(file, signal);
+        const map = await makeInTurn(signal);
         file.cache.put(file.key, map, { force: refresh });
         return map;
       }
       const wanted = rank(summarizer.maker);
-      return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, (inner) => make(file, inner)))
-        .map;
+      return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, makeInTurn)).map;
     } catch (cause) {
       const error = controller.signal.aborted
         ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause })
@@ -57,16 +64,19 @@ export function createRuns(options: MapsOptions): Runs {
         : asFailure(file.path, cause);
       pauses.remember(file.hash, error);
       throw error;
+    } finally {
+      release?.();
     }
   };
 
   /** Joins the run for the same content, or starts it. The run ends when its last waiter has gone. */
-  const join = async (file: LoadedFile, signal: AbortSignal | undefined): Promise<FileMap> => {
+  const join = async (file: LoadedFile, request: MapRequest): Promise<FileMap> => {
+    const { signal } = request;
     const key = `${file.hash} ${file.key.slice(file.key.lastIndexOf(".") + 1)}`;
     let shared = runs.get(key);
     if (!shared || shared.controller.signal.aborted) {
       const controller = new AbortController();
-      shared = { promise: start(file, controller, false), controller, waiting: 0 };
+      shared = { promise: start(file, controller, request), controller, waiting: 0 };
       const own = shared;
       const forget = (): void => void (runs.get(key) === own && runs.delete(key));
       own.promise.then(forget, forget);
@@ -89,14 +99,14 @@ export function createRuns(options: MapsOptions): Runs {
     const abort = (): void => controller.abort();
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
-    return await start(file, controller, true).finally(() => signal?.removeEventListener("abort", abort));
+    return await start(file, controller, { refresh: true }).finally(() => signal?.removeEventListener("abort", abort));
   };
 
   return {
     async run(file, request) {
       const { signal, insist = false } = request;
       if (!request.refresh && !insist) pauses.check(file.hash);
-      const map = request.refresh ? await refresh(file, signal) : await join(file, signal);
+      const map = request.refresh ? await refresh(file, signal) : await join(file, request);
       pauses.clear(file.hash);
       return map;
     },
