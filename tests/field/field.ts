@@ -194,6 +194,8 @@ export interface RunOptions {
   readonly bare?: boolean;
   /** It is killed after so many milliseconds, and that is a failure of whoever waits. Default 50,000. */
   readonly killAfterMs?: number;
+  /** Given the means to end it. */
+  readonly onStart?: (kill: () => void) => void;
   /** Told what it writes, and may end it. */
   readonly onOutput?: (text: string, kill: () => void) => void;
 }
@@ -228,7 +230,7 @@ function olderThan(version: string, ...wanted: readonly number[]): boolean {
 
 /** Runs a script in a process of its own. Rejects where it had to be killed. */
 export function run(script: string, options: RunOptions = {}): Promise<Ended> {
-  const { cwd, env, args = [], under = [], killAfterMs = 50_000, onOutput } = options;
+  const { cwd, env, args = [], under = [], killAfterMs = 50_000, onStart, onOutput } = options;
   const [program, ...rest] = [...under, ...command(script, options), ...args] as [string, ...string[]];
   return new Promise((resolve, reject) => {
     const child = spawn(program, rest, {
@@ -238,6 +240,7 @@ export function run(script: string, options: RunOptions = {}): Promise<Ended> {
     });
     const output = { stdout: "", stderr: "" };
     const kill = (): void => void child.kill("SIGKILL");
+    onStart?.(kill);
     const late = setTimeout(() => {
       kill();
       reject(new Error(`it hung: killed after ${killAfterMs} ms\n${output.stdout}\n${output.stderr}`));
