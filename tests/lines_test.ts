@@ -160,10 +160,14 @@ describe("lines at a place", () => {
 });
 
 describe("the range of some lines in bytes", () => {
-  it("is where the reference has them, endings and all, and how many they are", () => {
+  it("is where the reference has them, endings and all, and how many they are, wherever the bytes lie in memory", () => {
     fc.assert(
-      fc.property(texts, positions, counts, (text, start, count) => {
-        const bytes = encode(text), lines = reference(text), shown = lines.slice(start - 1, start - 1 + count);
+      fc.property(texts, positions, counts, fc.nat(9), (text, start, count, offset) => {
+        const padded = new Uint8Array(encode(text).length + offset);
+        padded.set(encode(text), offset);
+        const bytes = padded.subarray(offset),
+          lines = reference(text),
+          shown = lines.slice(start - 1, start - 1 + count);
         const { from, to, lines: found } = lineRange(bytes, start, count);
         assertEquals(decode(bytes.subarray(from, to)), shown.join(""));
         assertEquals(found, shown.length);
