@@ -157,13 +157,21 @@ function isEnvelope(text: string): boolean {
 
 const GUTTER = /^\s*(?:L\s?)?(\d+)(?:\t|: ?|→|\| ?)/;
 
-/** The text without a gutter of rising line numbers, and without the host's own lines before and after those. */
+/** The text in a host's string, free of its gutter; nothing where it is no text of a file's. */
 function textOf(text: string): string | undefined {
-  if (isEnvelope(text)) return undefined;
+  return isEnvelope(text) ? undefined : withoutGutter(text);
+}
+
+/**
+ * The text without a gutter of rising line numbers, and without the host's own lines before and after those. Numbers before
+ * less than half of the lines are the file's own.
+ */
+export function withoutGutter(text: string): string {
   const lines = text.split("\n", 20), number = (line = "") => Number(GUTTER.exec(line)?.[1] ?? NaN);
   const start = lines.findIndex((line, index) => number(line) + 1 === number(lines[index + 1]));
   if (start < 0) return text;
   const from = number(lines[start]), numbered = text.split("\n").slice(start);
   const end = numbered.findIndex((line, index) => number(line) !== from + index);
-  return numbered.slice(0, end < 0 ? undefined : end).map((line) => line.replace(GUTTER, "")).join("\n");
+  const kept = numbered.slice(0, end < 0 ? undefined : end);
+  return kept.length * 2 < start + numbered.length ? text : kept.map((line) => line.replace(GUTTER, "")).join("\n");
 }

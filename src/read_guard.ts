@@ -7,6 +7,7 @@
  * @module
  */
 
+import { withoutGutter } from "./codecs.ts";
 import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
@@ -111,9 +112,10 @@ export function guardReads(parts: GuardParts): Middleware {
     const outcome = await next({ ...call, count: maxLines });
     if (outcome.failed) return call.signal?.aborted ? outcome : { ...outcome, again: true };
     try {
-      const shown = outcome.text === undefined
+      const expected = decode(window), more = (lines: number): string => decode(rest(lines)), { text: given } = outcome;
+      const shown = given === undefined
         ? maxLines
-        : verifiedLines(outcome.text, decode(window), (lines) => decode(rest(lines)));
+        : verifiedLines(given, expected, more) || numberedLines(given, expected);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
@@ -190,7 +192,7 @@ const BANNER = 5;
 export function verifiedLines(text: string, window: string, rest: (lines: number) => string = () => ""): number {
   const expected = window.split("\n");
   if (expected.at(-1) === "") expected.pop();
-  const whole = window.replace(/\n$/, ""), at = text.indexOf(whole);
+  const whole = window.replace(/\n$/, ""), at = `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
   if (at >= 0) {
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
     const more = behind.length > 1 ? continued(behind.slice(1).split("\n"), rest) : 0;
@@ -205,6 +207,12 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
   const left = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(left[0]!) ? 1 : 0;
   const footer = left.slice(cutLine).filter((line) => line.trim() !== "");
   return footer.length <= 2 && footer.every((line) => FOOTER.test(line)) && (footer.length || cutLine) ? same : 0;
+}
+
+/** The same for lines that all begin with rising numbers of their own, which were taken for the host's gutter. */
+function numberedLines(text: string, window: string): number {
+  const bare = withoutGutter(window);
+  return bare !== window && countLines(bare) === countLines(window) ? verifiedLines(text, bare) : 0;
 }
 
 /** How many lines of the file go on behind those expected. */
