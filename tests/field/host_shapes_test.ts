@@ -374,6 +374,34 @@ describe("a host's own dress of a text", () => {
   }
 
   it(
+    "is not seen in a file whose own lines begin with numbers: it has its map",
+    LIMIT,
+    () =>
+      guarding(async ({ folder, wrap, waymark }) => {
+        const statuses = Array.from({ length: 12 }, (_, index) => `  ${400 + index}: "status ${index}",`).join("\n");
+        const texts: Record<string, string> = {
+          "table.ts": `export const STATUS = {\n${statuses}\n};\n${code(300)}`,
+          "all.yaml": Array.from({ length: 300 }, (_, index) => `${index + 1}: value${index}`).join("\n"),
+          "pipes.sql": Array.from({ length: 300 }, (_, index) => `${index + 7}|value${index}`).join("\n"),
+        };
+        for (const [name, text] of Object.entries(texts)) {
+          put(folder, name, text);
+          for (
+            const dress of [
+              (shown: string) => shown,
+              (shown: string) => numbers(shown, (number, line) => `${number}\t${line}`),
+            ]
+          ) {
+            const result = await wrap((args: ReadArguments) => dress(linesAt(folder, args)))({ path: name });
+            assertEquals(contentOf(result), dress(text.split(/(?<=\n)/).slice(0, 200).join("")));
+            assertStringIncludes(result, `lines 1-200 of ${text.split("\n").length} are shown`);
+          }
+        }
+        assertEquals(waymark.stats().failures, 0);
+      }),
+  );
+
+  it(
     "(hashes in the gutter) stays on; where it is not understood the read is as asked",
     LIMIT,
     () =>

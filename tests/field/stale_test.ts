@@ -134,6 +134,23 @@ describe("a file edited between the hash and the read", () => {
   );
 
   it(
+    "is seen to be by its last line shown, grown at its end, and by blank lines that are not all",
+    LIMIT,
+    () =>
+      guarding(async ({ folder, wrap }) => {
+        const longer = code(300).replace("return a + 200; }", "return a + 200; } // more");
+        const blank = `${"\n".repeat(220)}${code(300)}`, first = `x${blank}`;
+        for (const [here, there] of [[code(300), longer], [blank, first], [first, blank]] as const) {
+          put(folder, "a.ts", here);
+          const result = await wrap(({ limit }: { limit?: number }) => there.split(/(?<=\n)/).slice(0, limit).join(""))(
+            { path: "a.ts" },
+          );
+          assertEquals([contentOf(result), rowsOf(result)], [there, []]);
+        }
+      }),
+  );
+
+  it(
     "gets no map either where the tool still has the text from before",
     LIMIT,
     () =>
@@ -142,6 +159,30 @@ describe("a file edited between the hash and the read", () => {
         const before = wrap(({ limit }: { limit?: number }) => code(300).split(/(?<=\n)/).slice(0, limit).join(""));
         const result = await before({ path: "a.ts" });
         assertEquals([contentOf(result), rowsOf(result)], [code(300), []]);
+      }),
+  );
+
+  it(
+    "of more than a megabyte, too: what is kept is the map of the bytes the model saw",
+    LIMIT,
+    () =>
+      inFolder(async (folder) => {
+        const before = code(30_000), after = `// a new first line\n${code(31_000)}`, seen: string[] = [];
+        const model = scriptedModel((request, index) => {
+          if (index === 0) put(folder, "a.ts", after);
+          seen.push(/The file has (\d+) lines/.exec(request.messages[0]!.content)![1]!);
+          return trueMap(request);
+        });
+        await guardingIn(folder, async ({ read }) => {
+          put(folder, "a.ts", before);
+          const result = await read({ path: "a.ts" });
+          assertEquals([contentOf(result) === after, rowsOf(result)], [true, []]);
+          assertCapped(await read({ path: "a.ts" }), after);
+          put(folder, "a.ts", before);
+          assertCapped(await read({ path: "a.ts" }), before);
+        }, { model });
+        assertEquals(seen, ["30000", "31001"]);
+        assertEquals(entriesIn(folder).map(({ hash }) => hash), [sha256(before), sha256(after)]);
       }),
   );
 
