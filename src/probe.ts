@@ -105,7 +105,7 @@ function compile(globs: readonly string[]): RegExp {
 
 function translate(glob: string): string {
   let depth = 0;
-  const body = glob.replace(/\*\*\/|\*\*|\[!?[^\]]+\]|[\s\S]/g, (token) => {
+  const body = glob.replace(/\*\*\/|\*\*|\[!?[^\]]+\]|[^\w/-]/g, (token) => {
     if (token === "**/") return "(?:.*/)?";
     if (token === "**") return ".*";
     if (token === "*") return "[^/]*";
