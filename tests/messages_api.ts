@@ -132,8 +132,10 @@ const MODELS: Readonly<Record<string, ModelLimits>> = {
 export async function startMessagesApi(options: MessagesApiOptions): Promise<MessagesApi> {
   const { key = "test-key", models = MODELS, replies } = options;
   const requests: ReceivedRequest[] = [];
+  const responses: ServerResponse[] = [];
   let answered = 0;
   const server = createServer(async (incoming, response) => {
+    responses.push(response);
     const request = await receive(incoming, response);
     requests.push(request);
     const fault = findFault(request, { key, models });
@@ -151,6 +153,7 @@ export async function startMessagesApi(options: MessagesApiOptions): Promise<Mes
     requests,
     close: () =>
       new Promise<void>((resolve) => {
+        for (const response of responses) response.end(); // an older Deno waits for each of them, even where the client has gone
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -193,7 +196,7 @@ function send(response: ServerResponse, reply: Reply, model: string): void {
     const timer = setInterval(() => response.write(bytes.subarray(at, ++at)), reply.everyMs);
     response.on("close", () => clearInterval(timer));
   } else if (reply.kind === "drop") {
-    response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroy());
+    response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy(new Error("dropped")));
   } else {
     response.end(bytes);
   }

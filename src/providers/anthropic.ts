@@ -154,8 +154,8 @@ function readError(
     const advice = wait ? `it asks to wait ${wait} s` : ADVICE.get(status);
     return requestFailure(name, hide(`${status} ${said}${advice ? `; ${advice}` : ""}`), { status });
   }
-  const words = [...new Set(chain(error).map((cause) => cause.message || cause.name))];
-  return requestFailure(name, hide(`no answer from ${new URL(baseURL).host}: ${words.join(": ")}`));
+  const words = [...new Set(chain(error).map((cause) => (cause.message || cause.name).replace(/\.$/, "")))];
+  return requestFailure(name, hide(`no whole answer from ${new URL(baseURL).host}: ${words.join(": ")}`));
 }
 
 /** An error and its causes. */

@@ -5,7 +5,7 @@
  */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { afterEach, beforeEach, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { WaymarkError } from "../../src/errors.ts";
 import type { Completion, CompletionMessage, Model } from "../../src/types.ts";
 import { codeFile, GOOD, spyContext } from "../summary/files.ts";
@@ -33,6 +33,9 @@ export interface ModelUnderTest {
   close?(): Promise<void>;
 }
 
+/** Makes the model of a test, whose other side replies in the order given. */
+type Start = (...replies: ContractReply[]) => Promise<ModelUnderTest>;
+
 const QUESTION = {
   system: "Be brief.",
   messages: [
@@ -58,27 +61,39 @@ export function testModel(
   { hidesCacheWrites = false }: ModelLimits = {},
 ): void {
   describe(`a model: ${name}`, () => {
-    let under: ModelUnderTest | undefined;
-    const start = async (...replies: ContractReply[]): Promise<ModelUnderTest> => under = await open(replies);
     const ask = ({ model }: ModelUnderTest, signal = new AbortController().signal): Promise<Completion> =>
       model.complete({ ...QUESTION, signal });
 
-    beforeEach(() => under = undefined);
-    afterEach(async () => await under?.close?.());
+    /** A test with models of its own, closed afterwards. */
+    const test = (title: string, body: (start: Start) => Promise<void>): void =>
+      void it(title, async () => {
+        const opened: ModelUnderTest[] = [];
+        const awake = setInterval(() => {}, 1000); // a deadline alone keeps no process alive, a real request does
+        try {
+          await body(async (...replies) => {
+            const tested = await open(replies);
+            opened.push(tested);
+            return tested;
+          });
+        } finally {
+          clearInterval(awake);
+          for (const { close } of opened) await close?.();
+        }
+      });
 
-    it("has its name, and a summarizer of that name", async () => {
+    test("has its name, and a summarizer of that name", async (start) => {
       const { model } = await start();
       assertEquals(model.name, name);
       assertEquals(model.summarizer.maker, `model:${name}`);
     });
 
-    it("sends the system prompt, the turns in order and the limit, and no tools", async () => {
+    test("sends the system prompt, the turns in order and the limit, and no tools", async (start) => {
       const tested = await start({ text: "Four." });
       await ask(tested);
       assertEquals(tested.requests(), [{ ...QUESTION, tools: false }]);
     });
 
-    it("gives back the text, why it stopped and what it cost", async () => {
+    test("gives back the text, why it stopped and what it cost", async (start) => {
       const usage = { input: 100, output: 20, cacheRead: 30, cacheWrite: hidesCacheWrites ? 0 : 4 };
       assertEquals(await ask(await start({ text: "Four. \u{1f600}\n", usage })), {
         text: "Four. \u{1f600}\n",
@@ -88,12 +103,12 @@ export function testModel(
     });
 
     for (const stopReason of ["end", "max_tokens", "refusal", "tool", "other"] as const) {
-      it(`tells why an answer ended: ${stopReason}`, async () => {
+      test(`tells why an answer ended: ${stopReason}`, async (start) => {
         assertEquals((await ask(await start({ text: "Some.", stopReason, usage: NO_USAGE }))).stopReason, stopReason);
       });
     }
 
-    it("gives back an empty text for an answer without one", async () => {
+    test("gives back an empty text for an answer without one", async (start) => {
       assertEquals((await ask(await start({ text: "", usage: NO_USAGE }))).text, "");
     });
 
@@ -103,7 +118,7 @@ export function testModel(
         "Overloaded",
       ]] as const
     ) {
-      it(`asks once and fails in the provider's words: ${status}`, async () => {
+      test(`asks once and fails in the provider's words: ${status}`, async (start) => {
         const tested = await start({ status, words }, { text: "A retry would get this." });
         const error = await assertRejects(() => ask(tested), WaymarkError);
         assertEquals([error.code, error.status], ["provider-error", status]);
@@ -114,13 +129,13 @@ export function testModel(
       });
     }
 
-    it("sends nothing where it was stopped before", async () => {
+    test("sends nothing where it was stopped before", async (start) => {
       const tested = await start({ text: "Four." });
       const error = await assertRejects(() => ask(tested, AbortSignal.abort()), WaymarkError);
       assertEquals([error.code, tested.requests().length], ["aborted", 0]);
     });
 
-    it("ends when it is stopped in the middle", async () => {
+    test("ends when it is stopped in the middle", async (start) => {
       const tested = await start("hang");
       const controller = new AbortController();
       const asked = ask(tested, controller.signal);
@@ -129,12 +144,12 @@ export function testModel(
       assertEquals((await assertRejects(() => asked, WaymarkError)).code, "aborted");
     });
 
-    it("ends at its deadline and says so", async () => {
+    test("ends at its deadline and says so", async (start) => {
       const error = await assertRejects(async () => ask(await start("hang"), AbortSignal.timeout(60)), WaymarkError);
       assertEquals(error.code, "timeout");
     });
 
-    it("passes on the error a signal was stopped with", async () => {
+    test("passes on the error a signal was stopped with", async (start) => {
       const reason = new WaymarkError("timeout", "Cannot wait: it is late");
       const tested = await start("hang");
       const controller = new AbortController();
@@ -143,7 +158,7 @@ export function testModel(
       assertEquals(await assertRejects(() => asked), reason);
     });
 
-    it("makes a map with one request, every line of the file in it", async () => {
+    test("makes a map with one request, every line of the file in it", async (start) => {
       const tested = await start({ text: GOOD, usage: { ...NO_USAGE, input: 9 } });
       const file = codeFile(320), context = spyContext();
       const summary = await tested.model.summarizer.summarize(file, context);
@@ -157,7 +172,7 @@ export function testModel(
       }
     });
 
-    it("mends a bad answer with the answer itself and what is wrong with it", async () => {
+    test("mends a bad answer with the answer itself and what is wrong with it", async (start) => {
       const tested = await start({ text: "no JSON" }, { text: GOOD });
       assertEquals((await tested.model.summarizer.summarize(codeFile(220), spyContext()))?.regions.length, 2);
       const [first, second] = tested.requests();
@@ -167,7 +182,7 @@ export function testModel(
       assertStringIncludes(second!.messages[2]!.content, "not a JSON object");
     });
 
-    it("makes at most three requests for one map", async () => {
+    test("makes at most three requests for one map", async (start) => {
       const bad = { text: "no JSON" };
       const tested = await start(bad, bad, bad, { text: GOOD });
       const error = await assertRejects(

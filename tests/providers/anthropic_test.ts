@@ -374,7 +374,7 @@ describe("a request to Claude that fails", () => {
     await api.close();
     const error = await failure(anthropic({ apiKey: "secret-key-123", baseURL: api.url }));
     assertEquals([error.code, error.status], ["provider-error", undefined]);
-    assertStringIncludes(error.message, `no answer from ${new URL(api.url).host}`);
+    assertStringIncludes(error.message, `no whole answer from ${new URL(api.url).host}: Connection error: `);
     assertMatch(error.message, /refused|ECONNREFUSED|Unable to connect/i);
   });
 
@@ -382,6 +382,7 @@ describe("a request to Claude that fails", () => {
     await withApi([{ kind: "drop" }, message("Hi.")], async (model, api) => {
       const error = await failure(model);
       assertEquals([error.code, error.status, api.requests.length], ["provider-error", undefined, 1]);
+      assertStringIncludes(error.message, `no whole answer from ${new URL(api.url).host}: `);
     });
   });
 });

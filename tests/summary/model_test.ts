@@ -432,7 +432,8 @@ describe("a run that is stopped", () => {
   });
 
   it("by its deadline says so", async () => {
-    const { error } = await run(() => new Promise<string>(() => {}), FILE, spyContext(AbortSignal.timeout(20)));
+    const slow = (): Promise<string> => new Promise((resolve) => setTimeout(() => resolve(GOOD), 200));
+    const { error } = await run(slow, FILE, spyContext(AbortSignal.timeout(20)));
     assertEquals(error?.code, "timeout");
     assertStringIncludes(error!.message, "no answer within the time limit");
   });
