@@ -163,7 +163,7 @@ export async function startMessagesApi(options: MessagesApiOptions): Promise<Mes
 async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<ReceivedRequest> {
   const chunks: Uint8Array[] = [];
   const cutShort = new Promise<boolean>((resolve) => response.on("close", () => resolve(!response.writableFinished)));
-  for await (const chunk of incoming) chunks.push(chunk);
+  if (incoming.method !== "GET") { for await (const chunk of incoming) chunks.push(chunk); }
   const raw = new Uint8Array(Buffer.concat(chunks));
   let body: MessagesBody | undefined;
   try {
