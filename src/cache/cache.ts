@@ -60,7 +60,9 @@ export async function openCache(options: OpenCacheOptions): Promise<SummaryCache
     emit({ type: "cache", what: "opened", message: `Opened ${connection.file} with ${connection.driver.name}` });
     return diskCache(connection, { ...options, memory, emit });
   } catch (error) {
-    emit({ type: "cache", what: "memory", message: `${(error as Error).message}. Maps are kept in memory` });
+    const { message } = error as Error;
+    const reason = error instanceof WaymarkError ? message : `Cannot keep maps in ${root}/.summaries: ${message}`;
+    emit({ type: "cache", what: "memory", message: `${reason}. Maps are kept in memory` });
     return memory;
   }
 }
@@ -87,9 +89,9 @@ function diskCache(
       return work();
     } catch (error) {
       const reason = `Cannot use ${connection.file}: ${(error as Error).message}`, fault = faultOf(error);
-      if (fault === "busy") {
-        if (writes) emit({ type: "cache", what: "write-skipped", message: reason });
-      } else if (fault === "refused" || repaired) {
+      if (fault === "busy" && writes) {
+        emit({ type: "cache", what: "write-skipped", message: reason });
+      } else if (fault !== "damaged" || repaired) {
         degrade(writes && connection.database && !repaired ? "readable" : "off", reason);
       } else {
         try {
@@ -107,18 +109,18 @@ function diskCache(
     if (state !== "open") return undefined;
     return attempt(() => {
       followFile(connection, emit);
-      seen.clear(); // the engine tells of others' writes, not of one's own
       return transact(connection, work);
     }, true);
   };
 
   /** Maps as they were read, good for as long as nobody has written to this database. */
   const seen = new Map<string, [FileMap, string]>();
-  let seenIn: unknown, seenAt: unknown;
+  let seenAt = "";
   const recall = (path: string, hash: string): [FileMap, string] | undefined => {
-    const at = query(SQL.changes).get()?.["data_version"];
-    if (seenIn !== connection.database || seenAt !== at || seen.size >= MOST_SEEN) seen.clear();
-    [seenIn, seenAt] = [connection.database, at];
+    // The engine tells of the writes of other connections, not of one's own.
+    const at = `${query(SQL.changes).get()?.["data_version"]} ${connection.writes}`;
+    if (seenAt !== at || seen.size >= MOST_SEEN) seen.clear();
+    seenAt = at;
     const key = `${hash} ${path}`, found = seen.get(key) ?? find(path, hash);
     if (found) seen.set(key, found);
     return found;

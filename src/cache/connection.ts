@@ -12,7 +12,16 @@ import { WaymarkError } from "../errors.ts";
 import type { WaymarkEvent } from "../events.ts";
 import { disk } from "../files.ts";
 import type { SqliteDatabase, SqliteDriver, SqliteStatement } from "../types.ts";
-import { gitTracks, identityOf, isWritable, lockOf, makeFilesPrivate, prepareFolder, setAside } from "./folder.ts";
+import {
+  gitTracks,
+  identityOf,
+  isVoid,
+  isWritable,
+  lockOf,
+  makeFilesPrivate,
+  prepareFolder,
+  setAside,
+} from "./folder.ts";
 import { faultOf, migrate, schemaState } from "./schema.ts";
 
 /** How a database is opened. */
@@ -32,6 +41,8 @@ export interface Connection extends ConnectionOptions {
   identity: string;
   /** On a disk that cannot be written. */
   readOnly: boolean;
+  /** Transactions so far, by all caches of this process, and reopenings. */
+  writes: number;
   /** Times a damaged database was replaced. */
   repairs: number;
   users: number;
@@ -71,6 +82,7 @@ export function connect(options: ConnectionOptions, emit: Emit): Connection {
     statements: new Map(),
     identity: "",
     readOnly: false,
+    writes: 0,
     repairs: 0,
     users: 1,
   };
@@ -104,6 +116,7 @@ export function ask(connection: Connection, sql: string): SqliteStatement {
 
 /** Runs work that writes, in one transaction that has the write lock from its first moment. */
 export function transact<Result>(connection: Connection, work: () => Result): Result {
+  connection.writes++;
   ask(connection, "begin immediate").run();
   try {
     const result = work();
@@ -138,6 +151,7 @@ export function replaceDamaged(connection: Connection, reason: string, emit: Emi
 function end(connection: Connection): void {
   const { database, statements } = connection;
   connection.database = undefined;
+  connection.writes++;
   for (const statement of statements.values()) {
     try {
       (statement as { finalize?(): void }).finalize?.();
@@ -150,13 +164,19 @@ function end(connection: Connection): void {
 }
 
 function moveAside(connection: Connection, label: Label, reason: string, emit: Emit): void {
-  const { file, driver, identity } = connection, lock = driver.open(lockOf(file));
+  const { file, identity } = connection;
+  const target = locked(connection, () => setAside(file, { label, identity }));
+  if (target) emit({ type: "cache", what: "set-aside", message: `Moved ${file} to ${target}: ${reason}` });
+}
+
+/** Does work that one process at a time may do. */
+function locked<Result>({ file, driver }: Connection, work: () => Result): Result {
+  const lock = driver.open(lockOf(file));
   try {
-    lock.exec(`pragma busy_timeout = ${OPEN_WITHIN_MS}`);
+    lock.exec(`pragma busy_timeout = ${OPEN_WITHIN_MS / 2}`);
     lock.exec("begin exclusive");
     makeFilesPrivate(lockOf(file));
-    const target = setAside(file, { label, identity });
-    if (target) emit({ type: "cache", what: "set-aside", message: `Moved ${file} to ${target}: ${reason}` });
+    return work();
   } finally {
     lock.close();
   }
@@ -165,39 +185,40 @@ function moveAside(connection: Connection, label: Label, reason: string, emit: E
 /** Opens the database, whatever it takes, within the time there is. */
 function begin(connection: Connection, emit: Emit): void {
   const { file } = connection, until = Date.now() + OPEN_WITHIN_MS;
-  const check = (slow = true): void => {
-    if (Date.now() < until) return;
-    const reason = `Cannot use ${file}: it takes over ${OPEN_WITHIN_MS / 1000} s to open`;
-    if (slow) registry().slow.set(file, reason); // not to be paid for again in this process
-    throw new WaymarkError("cache", reason);
-  };
   for (let moved = 0, refused = 0;;) {
-    let verdict: Verdict;
+    let verdict: Verdict, reason = "it is replaced over and over";
     try {
-      verdict = open(connection, check);
+      // Where one may be moving a database aside, a new one waits until the files beside the old one are gone too.
+      const waits = isVoid(file) && disk().exists(lockOf(file));
+      verdict = waits ? locked(connection, () => open(connection)) : open(connection);
     } catch (error) {
       end(connection);
       const fault = faultOf(error);
+      reason = (error as Error).message;
       if (error instanceof WaymarkError) throw error;
       if (fault === "refused" && !isWritable(file) && beginReadOnly(connection)) return;
       if (fault === "refused" && ++refused > 2) throw error; // once may be a file that was moved at that moment
-      verdict = fault === "damaged" ? ["corrupt", (error as Error).message] : "again";
+      verdict = fault === "damaged" ? ["corrupt", reason] : "again";
     }
     if (verdict === "fine") return;
     end(connection);
-    if (verdict === "again") {
-      check(false);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
-    } else {
-      if (++moved > 3) throw new WaymarkError("cache", `Cannot use ${file}: ${verdict[1]}`);
-      moveAside(connection, ...verdict, emit);
+    if (verdict === "again" ? Date.now() > until : ++moved > 3) {
+      throw new WaymarkError("cache", `Cannot use ${file}: ${reason}`);
     }
+    if (verdict !== "again") moveAside(connection, ...verdict, emit);
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   }
 }
 
 /** One try at opening. Throws what the engine throws. */
-function open(connection: Connection, check: () => void): Verdict {
-  const { file, driver, root, busyTimeoutMs } = connection, before = identityOf(file);
+function open(connection: Connection): Verdict {
+  const { file, driver, root, busyTimeoutMs } = connection, before = identityOf(file), start = Date.now();
+  const check = (): void => {
+    if (Date.now() < start + OPEN_WITHIN_MS) return;
+    const reason = `Cannot use ${file}: it takes over ${OPEN_WITHIN_MS / 1000} s to open`;
+    registry().slow.set(file, reason); // not to be paid for again in this process
+    throw new WaymarkError("cache", reason);
+  };
   connection.identity = before ?? "";
   // Looked at first in a way that leaves no files beside it, which a new one in its place would take for its own.
   const seen = before === undefined ? "again" : glance(connection);
@@ -274,12 +295,13 @@ function recall(database: SqliteDatabase, key: string): unknown {
 
 /** Opens what is there for reading alone. Whether that worked. */
 function beginReadOnly(connection: Connection): boolean {
-  const { file, driver } = connection, wal = `${file}-wal`;
-  // SQLite reads a WAL database beside which it can make no files only when told that nobody writes.
-  const address = disk().exists(wal) && disk().stat(wal).size > 0 ? file : addressOf(file);
+  const { file, driver } = connection;
   try {
-    if (!disk().exists(file) || !disk().mayRead(address) || !disk().mayWrite(address)) return false;
-    connection.identity = identityOf(file)!;
+    // SQLite reads a WAL database beside which it can make no files only when told that nobody writes.
+    const address = disk().exists(`${file}-wal`) && disk().stat(`${file}-wal`).size > 0 ? file : addressOf(file);
+    if (!disk().mayRead(address) || !disk().mayWrite(address)) return false;
+    connection.identity = identityOf(file) ?? "";
+    if (!connection.identity) return false;
     connection.database = driver.open(address);
     connection.readOnly = judge(connection, connection.database) === "fine";
   } catch { /* it cannot be read either */ }

@@ -46,7 +46,7 @@ export function prepareFolder(root: string): string {
       disk().writeText(`${folder}/.gitignore`, "*\n", 0o600);
     } catch { /* a folder that cannot be written may still be read */ }
   }
-  if (disk().exists(file) && !disk().lstat(file).isFile) refuse(`${file} is not a regular file`);
+  if (factsOf(file)?.isFile === false) refuse(`${file} is not a regular file`);
   return file;
 }
 
@@ -76,6 +76,11 @@ export function isWritable(file: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether there is no database yet, or an empty one. */
+export function isVoid(file: string): boolean {
+  return !factsOf(file)?.size;
 }
 
 /** The file whose lock lets one process at a time move a database aside. */
@@ -114,14 +119,13 @@ export function setAside(
   while (disk().exists(`${file}.${label}-${number}`)) number++;
   const target = `${file}.${label}-${number}`;
   if (number > MOST_ASIDE) refuse(`${MOST_ASIDE} databases were moved to ${file}.${label}-*; see why and remove them`);
-  const sides = SIDES.filter((side) => disk().exists(file + side)).map((side) => ({
-    side,
-    was: identityOf(file + side),
-  }));
+  const sides = SIDES.map((side) => ({ side, was: identityOf(file + side) }));
   disk().rename(file, target);
   for (const { side, was } of sides) {
-    // Whoever opens the new database may have put its own there by now.
-    if (identityOf(file + side) === was) disk().rename(file + side, target + side);
+    if (was === undefined || identityOf(file + side) !== was) continue; // it belongs to a new database already
+    try {
+      disk().rename(file + side, target + side);
+    } catch { /* the last process that had it open removed it */ }
   }
   return target;
 }

@@ -72,8 +72,8 @@ async function main(job: Job): Promise<void> {
       slowest = Math.max(slowest, performance.now() - start);
     }
   } else if (action === "loop") {
-    console.log("ready");
     for (let round = 0;; round++) {
+      if (round === 1) console.log("ready");
       for (let file = 0; file < count; file++) {
         cache.put(`${file}.ts`, taggedMap(`${name}-${round}`, hashOf(file), 5 + round % 40));
       }

@@ -41,6 +41,9 @@ export function runtimeAt(index: number): Runtime {
   return runtimes[index % runtimes.length]!;
 }
 
+/** A program that is not done by then is killed, so that a hang is a failure. */
+const PATIENCE_MS = 60_000;
+
 /** Runs a file of the project. `input` reaches it as JSON in its last argument. */
 export function start(
   runtime: Runtime,
@@ -66,8 +69,10 @@ export function start(
     }
   });
   child.stderr!.setEncoding("utf8").on("data", (text: string) => said += text);
+  const patience = setTimeout(() => process.kill(child.pid!, "SIGKILL"), PATIENCE_MS);
   const ended = new Promise<void>((resolve) =>
     child.on("close", (status) => {
+      clearTimeout(patience);
       code = status;
       for (const next of waiting.splice(0)) next(undefined);
       resolve();
@@ -91,7 +96,7 @@ export function start(
       if (code !== 0) throw failure();
       return JSON.parse(last) as Result;
     },
-    signal: (name) => void child.kill(name),
+    signal: (name) => void process.kill(child.pid!, name), // a child's own `kill` works once only on Deno
   };
 }
 
