@@ -386,7 +386,7 @@ describe("the true cause", () => {
         ) {
           await guarding(async ({ folder, read, notices }) => {
             put(folder, "a.ts", code(300));
-            assertWhole(await read({ path: "a.ts" }), code(300), `no answer from ${new URL(baseURL).host}`);
+            assertWhole(await read({ path: "a.ts" }), code(300), `answer from ${new URL(baseURL).host}`);
             assertStringIncludes(notices[0]!.message, new URL(baseURL).host);
           }, { model: anthropic({ apiKey: "test-key", baseURL }) });
         }
