@@ -16,11 +16,10 @@ export async function ask(model: CompletionModel, request: CompletionRequest): P
   if (signal.aborted) throw abortFailure(model.name, signal);
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
+  aborted.promise.catch(() => {}); // nobody waits for it where the model throws at once
   signal.addEventListener("abort", abort, { once: true });
   try {
-    const asked = Promise.resolve(model.complete(request));
-    asked.catch(() => {}); // one that comes after the abort is nobody's
-    return asCompletion(await Promise.race([asked, aborted.promise]));
+    return asCompletion(await Promise.race([model.complete(request), aborted.promise]));
   } catch (error) {
     throw signal.aborted ? abortFailure(model.name, signal) : asRequestFailure(model.name, error);
   } finally {

@@ -155,21 +155,24 @@ describe("a language model of the AI SDK", () => {
     assertEquals((await ask({ content: text, finishReason: "stop", usage: {} })).text, "draft");
   });
 
-  it("is not given a system prompt where there is none", async () => {
-    let prompt: AiSdkCall["prompt"] = [];
+  it("is given the very signal, and no system prompt where there is none", async () => {
+    let prompt: AiSdkCall["prompt"] = [], given: AbortSignal | undefined;
+    const { signal } = new AbortController();
     await aiSdk({
       modelId: "m",
       doGenerate: (call) => {
         prompt = call.prompt;
+        given = call.abortSignal;
         return Promise.resolve({ content: text, finishReason: "stop", usage: {} });
       },
     }).complete({
       system: "",
       messages: [{ role: "user", content: "?" }],
       maxTokens: 5,
-      signal: new AbortController().signal,
+      signal,
     });
     assertEquals(prompt.map(({ role }) => role), ["user"]);
+    assertEquals(given, signal);
   });
 
   for (const unified of ["error", "interrupted"]) {

@@ -463,6 +463,28 @@ describe("a run that is stopped", () => {
     assertEquals([error?.code, calls.length], ["aborted", 1]);
   });
 
+  it("before its repair is stopped, with prose at hand too", async () => {
+    const controller = new AbortController(), context = spyContext(controller.signal);
+    const spend = (problems?: readonly string[]): void => void (problems && controller.abort());
+    const { error, calls } = await run(['{"prose": "Words.", "regions": 0}', GOOD], FILE, { ...context, spend });
+    assertEquals([error?.code, calls.length], ["aborted", 1]);
+  });
+
+  it("leaves no rejection unhandled when the model throws at once", async () => {
+    const controller = new AbortController();
+    const complete = (): never => {
+      controller.abort();
+      throw new Error("and out");
+    };
+    const model = withSummarizer({ name: "rash", complete });
+    const error = await assertRejects(
+      () => model.summarizer.summarize(FILE, spyContext(controller.signal)),
+      WaymarkError,
+    );
+    assertEquals(error.code, "aborted");
+    await new Promise((resolve) => setTimeout(resolve, 5)); // an unhandled rejection would end the test run here
+  });
+
   it("leaves no rejection unhandled when the answer fails later", async () => {
     const controller = new AbortController();
     const late = Promise.withResolvers<string>();

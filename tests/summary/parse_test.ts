@@ -230,6 +230,7 @@ describe("a malformed answer", () => {
 
   it("has no prose in the words of a row", () => {
     assert(!("prose" in fault(`{"regions": [{"start": 1, "end": 2, "summary": "of a row"}`)));
+    assert(!("prose" in fault(`[{"start": 1, "end": 2, "summary": "of a row"}]`)));
   });
 
   it("is never empty, and an empty one is never sent back", () => {
