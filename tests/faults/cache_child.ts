@@ -46,7 +46,7 @@ export interface Report {
 
 /** The map a process stores: every region says whose it is, so that a torn one shows. */
 export function taggedMap(tag: string, hash: string, regions = 25): FileMap {
-  return sampleMap({ hash, prose: tag, regions: regionsOf(regions, `${tag} `) });
+  return sampleMap({ hash, prose: tag, lines: 1_000, regions: regionsOf(regions, `${tag} `) });
 }
 
 /** Whether all of a map was written by one process in one go. */

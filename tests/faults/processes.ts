@@ -69,7 +69,7 @@ export function start(
     }
   });
   child.stderr!.setEncoding("utf8").on("data", (text: string) => said += text);
-  const patience = setTimeout(() => process.kill(child.pid!, "SIGKILL"), PATIENCE_MS);
+  const patience = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
   const ended = new Promise<void>((resolve) =>
     child.on("close", (status) => {
       clearTimeout(patience);
@@ -109,10 +109,9 @@ function findRuntimes(): Runtime[] {
   const own = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
   const names = [own, ...(["deno", "bun", "node"] as const).filter((name) => name !== own)] as const;
   return names.flatMap((name) => {
-    const places = name === own ? [process.execPath] : candidates(name);
-    for (const command of places) {
-      const args = argumentsFor(name, command);
-      if (args) return [{ name, command, args }];
+    for (const place of name === own ? [process.execPath] : candidates(name)) {
+      const runtime = examine(name, place);
+      if (runtime) return [runtime];
     }
     return [];
   });
@@ -131,20 +130,32 @@ function candidates(name: string): string[] {
   return folders.map((folder) => `${folder}/${name}`).filter((path) => existsSync(path));
 }
 
-/** The arguments a runtime needs; `undefined` where it is too old for `node:sqlite`. */
-function argumentsFor(name: "deno" | "bun" | "node", command: string): readonly string[] | undefined {
-  let version: number[];
+/** A runtime at a place; `undefined` where it is too old for `node:sqlite`. */
+function examine(name: "deno" | "bun" | "node", place: string): Runtime | undefined {
+  const ask = name === "deno"
+    ? ["eval", "--no-config", "console.log(Deno.version.deno, Deno.execPath())"]
+    : ["-e", "console.log(process.versions.bun ?? process.versions.node, process.execPath)"];
+  let command: string, version: string;
   try {
-    const text = execFileSync(command, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    version = (/(\d+)\.(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);
+    const answer = execFileSync(place, ask, {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, NO_COLOR: "1" },
+    });
+    // Its own word for where it is: what npm puts on the path may be a program that starts the real one, and dies alone.
+    [version = "", command = ""] = answer.trim().split(" ") as [string?, string?];
   } catch {
     return undefined;
   }
-  const [major = 0, minor = 0] = version;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
   const since = (wanted: number, minorWanted: number) => major > wanted || major === wanted && minor >= minorWanted;
-  if (name === "deno") return since(2, 3) ? ["run", "-A", "--no-check", "--config", `${root}${config}`] : undefined;
-  if (name === "bun") return since(1, 4) ? ["run"] : undefined;
   const hooks = ["--disable-warning=ExperimentalWarning", "--import", `${root}tests/node_hooks.mjs`];
+  if (name === "deno") {
+    return since(2, 3)
+      ? { name, command, args: ["run", "-A", "--no-check", "--config", `${root}${config}`] }
+      : undefined;
+  }
+  if (name === "bun") return since(1, 4) ? { name, command, args: ["run"] } : undefined;
   if (!since(22, 13)) return undefined;
-  return since(23, 6) ? hooks : ["--experimental-strip-types", ...hooks];
+  return { name, command, args: since(23, 6) ? hooks : ["--experimental-strip-types", ...hooks] };
 }
