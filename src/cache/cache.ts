@@ -73,7 +73,6 @@ function diskCache(
 ): SummaryCache {
   const { memory, emit, clock = Date, leaseTtlMs = 3000, maxEntries = 50_000 } = options;
   let state: "open" | "readable" | "off" = "open", writes = 0, closed = false;
-
   const query = (sql: string): SqliteStatement => ask(connection, sql);
 
   const degrade = (to: "readable" | "off", reason: string): void => {
@@ -113,9 +112,9 @@ function diskCache(
     }, true);
   };
 
+  let seenAt = "";
   /** Maps as they were read, good for as long as nobody has written to this database. */
   const seen = new Map<string, [FileMap, string]>();
-  let seenAt = "";
   const recall = (path: string, hash: string): [FileMap, string] | undefined => {
     // The engine tells of the writes of other connections, not of one's own.
     const at = `${query(SQL.changes).get()?.["data_version"]} ${connection.writes}`;

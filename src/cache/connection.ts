@@ -23,6 +23,7 @@ import {
   setAside,
 } from "./folder.ts";
 import { faultOf, migrate, schemaState } from "./schema.ts";
+import { distrust, glance, judge, type Label, openReadable, recall, type Verdict } from "./trust.ts";
 
 /** How a database is opened. */
 export interface ConnectionOptions {
@@ -49,10 +50,6 @@ export interface Connection extends ConnectionOptions {
 }
 
 type Emit = (event: WaymarkEvent) => void;
-type Label = "corrupt" | "foreign" | "other";
-/** Fine to use, to be looked at once more or otherwise, or to be moved aside for a reason. */
-type Verdict = "fine" | "again" | readonly [Label, string];
-
 /** Longest an opening goes on before maps stay in memory. One call into SQLite cannot be cut short. */
 const OPEN_WITHIN_MS = 2000;
 /** 16 MiB of pages: a hot set costs the same in a small and a large database. WAL is cut back to 4 MiB. */
@@ -76,16 +73,8 @@ export function connect(options: ConnectionOptions, emit: Emit): Connection {
     known.users++;
     return known;
   }
-  const connection: Connection = {
-    ...options,
-    file,
-    statements: new Map(),
-    identity: "",
-    readOnly: false,
-    writes: 0,
-    repairs: 0,
-    users: 1,
-  };
+  const fresh = { identity: "", readOnly: false, writes: 0, repairs: 0, users: 1 };
+  const connection: Connection = { ...options, ...fresh, file, statements: new Map() };
   begin(connection, emit);
   open.set(file, connection);
   return connection;
@@ -196,7 +185,12 @@ function begin(connection: Connection, emit: Emit): void {
       const fault = faultOf(error);
       reason = (error as Error).message;
       if (error instanceof WaymarkError) throw error;
-      if (fault === "refused" && !isWritable(file) && beginReadOnly(connection)) return;
+      const readable = fault === "refused" && !isWritable(file) ? openReadable(connection) : undefined;
+      if (readable) {
+        connection.database = readable;
+        connection.readOnly = true;
+        return;
+      }
       if (fault === "refused" && ++refused > 2) throw error; // once may be a file that was moved at that moment
       verdict = fault === "damaged" ? ["corrupt", reason] : "again";
     }
@@ -249,67 +243,4 @@ function open(connection: Connection): Verdict {
   }
   makeFilesPrivate(file);
   return behind ? judge(connection, database) : "fine";
-}
-
-/** What to think of the database, from its file alone, as far as that can tell. */
-function glance(connection: Connection): Verdict {
-  const address = addressOf(connection.file);
-  if (!disk().mayRead(address) || !disk().mayWrite(address)) return "again";
-  let database: SqliteDatabase | undefined;
-  try {
-    return judge(connection, database = connection.driver.open(address));
-  } catch (error) {
-    if (error instanceof WaymarkError) throw error;
-    return "again";
-  } finally {
-    database?.close();
-  }
-}
-
-/** Whether a database is ours and may be believed. Throws where it is to be left alone. */
-function judge(connection: Connection, database: SqliteDatabase): Verdict {
-  const state = schemaState(database);
-  if (state === "newer") {
-    throw new WaymarkError(
-      "cache",
-      `Cannot use ${connection.file}: a newer release of Waymark made it; it is left alone`,
-    );
-  }
-  if (state === "behind") return "again";
-  if (state === "other") return ["other", "another application made it"];
-  const why = connection.trustForeignCache ? undefined : distrust(connection, database);
-  return why === undefined ? "fine" : ["foreign", why];
-}
-
-/** Why what a database says may not be shown to a model; `undefined` where it may. */
-function distrust({ identity, root }: Connection, database: SqliteDatabase): string | undefined {
-  if (recall(database, "identity") !== identity) return "it is a copy from elsewhere (see trustForeignCache)";
-  // Where git tracked the path before this file was made, the tracked one is the one that was moved aside.
-  if (recall(database, "tracked") !== "true" && gitTracks(root)) return "git tracks it (see trustForeignCache)";
-  return undefined;
-}
-
-function recall(database: SqliteDatabase, key: string): unknown {
-  return database.prepare("select value from meta where key = ?").get(key)?.["value"];
-}
-
-/** Opens what is there for reading alone. Whether that worked. */
-function beginReadOnly(connection: Connection): boolean {
-  const { file, driver } = connection;
-  try {
-    // SQLite reads a WAL database beside which it can make no files only when told that nobody writes.
-    const address = disk().exists(`${file}-wal`) && disk().stat(`${file}-wal`).size > 0 ? file : addressOf(file);
-    if (!disk().mayRead(address) || !disk().mayWrite(address)) return false;
-    connection.identity = identityOf(file) ?? "";
-    if (!connection.identity) return false;
-    connection.database = driver.open(address);
-    connection.readOnly = judge(connection, connection.database) === "fine";
-  } catch { /* it cannot be read either */ }
-  if (!connection.readOnly) end(connection);
-  return connection.readOnly;
-}
-
-/** The file's address for SQLite, which is told to take no locks and make no files. */
-function addressOf(file: string): string {
-  return `file:${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}?immutable=1`;
 }
