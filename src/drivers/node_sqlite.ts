@@ -25,7 +25,7 @@ import type { SqliteDriver, SqliteStatement } from "../types.ts";
  */
 export async function nodeSqlite(): Promise<SqliteDriver> {
   const { DatabaseSync } = await import("node:sqlite").catch((cause) => {
-    throw new WaymarkError("cache", "Cannot load node:sqlite: it needs Deno 2.2, Bun 1.4 or Node 22.13", { cause });
+    throw new WaymarkError("cache", "Cannot load node:sqlite: it needs Deno 2.3, Bun 1.4 or Node 22.13", { cause });
   });
   return {
     name: "node:sqlite",
