@@ -23,7 +23,7 @@ import {
   setAside,
 } from "./folder.ts";
 import { faultOf, migrate, schemaState } from "./schema.ts";
-import { distrust, glance, judge, type Label, openReadable, recall, type Verdict } from "./trust.ts";
+import { closeQuietly, distrust, glance, judge, type Label, openReadable, recall, type Verdict } from "./trust.ts";
 
 /** How a database is opened. */
 export interface ConnectionOptions {
@@ -147,9 +147,7 @@ function end(connection: Connection): void {
     } catch { /* closing does it */ }
   }
   statements.clear();
-  try {
-    database?.close();
-  } catch { /* nothing more can be done with it */ }
+  closeQuietly(database);
 }
 
 function moveAside(connection: Connection, label: Label, reason: string, emit: Emit): void {
@@ -167,7 +165,7 @@ function locked<Result>({ file, driver }: Connection, work: () => Result): Resul
     makeFilesPrivate(lockOf(file));
     return work();
   } finally {
-    lock.close();
+    closeQuietly(lock);
   }
 }
 

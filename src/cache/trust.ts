@@ -27,8 +27,15 @@ export function glance(connection: Connection): Verdict {
     if (error instanceof WaymarkError) throw error;
     return "again";
   } finally {
-    database?.close();
+    closeQuietly(database);
   }
+}
+
+/** Closes what may be broken: nothing more can be done with it. */
+export function closeQuietly(database: SqliteDatabase | undefined): void {
+  try {
+    database?.close();
+  } catch { /* the engine has said all there is to say */ }
 }
 
 /** Whether a database is ours and may be believed. Throws where it is to be left alone. */
@@ -71,7 +78,7 @@ export function openReadable(connection: Connection): SqliteDatabase | undefined
     database = driver.open(address);
     if (judge(connection, database) === "fine") return database;
   } catch { /* it cannot be read either */ }
-  database?.close();
+  closeQuietly(database);
   return undefined;
 }
 

@@ -3,7 +3,7 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { SummaryCache } from "../../src/cache/types.ts";
-import { kindsOf, withCache } from "../cache/opening.ts";
+import { filesIn, kindsOf, withCache } from "../cache/opening.ts";
 import { hashOf, sampleMap, soon } from "../cache/samples.ts";
 import { inFolder } from "../support.ts";
 import { faultyDriver, type Moment, sqliteErrors } from "./faulty_driver.ts";
@@ -55,6 +55,22 @@ for (const moment of ["open", "pragma", "select", "insert", "commit", "close"] s
 }
 
 describe("a cache whose engine fails for a while", () => {
+  it("on closing is whole all the same, the next time too", () =>
+    inFolder(async (root) => {
+      for (const words of Object.values(sqliteErrors)) {
+        const driver = await faultyDriver("close", () => {
+          throw new Error(words);
+        });
+        for (let time = 0; time < 2; time++) {
+          await withCache({ root, sqlite: driver }, (cache, events) => {
+            cache.put("a.ts", sampleMap());
+            assertEquals([cache.get("a.ts", hashOf(1)), kindsOf(events)], [sampleMap(), ["opened"]], words);
+          });
+        }
+      }
+      assertEquals(filesIn(root), ["summaries.db"]);
+    }));
+
   it("because others write uses the disk again afterwards", () =>
     inFolder(async (root) => {
       const driver = await faultyDriver("insert", () => {
