@@ -116,11 +116,12 @@ export function wrapCalled<Tool extends ToolFunction>(
   /** The whole read: a result that may not stand, or cannot carry what belongs to it, is read again as asked. */
   const read = async (call: ReadCall, args: unknown, invoke: (args: unknown) => unknown): Promise<ReadOutcome> => {
     let outcome = await pass(call, args, invoke);
-    if (
-      !threw(outcome) && outcome.annotations.some((note) => note.kind === "map") &&
-      !carries(outcome, outcome.annotations)
-    ) {
-      outcome = { ...outcome, annotations: [], again: true };
+    if (!threw(outcome) && outcome.annotations.some((note) => note.kind === "map")) {
+      const { result, annotations } = outcome, note = noteOf(annotations);
+      const carrier = await (isStream(result)
+        ? (await loadStreams()).beginStream(result, note)
+        : note(result) !== result && { result });
+      outcome = carrier ? { ...outcome, ...carrier } : { ...outcome, annotations: [], again: true };
     }
     if (!outcome.again) return outcome;
     attempt(() => letGo(outcome.result));
@@ -128,32 +129,12 @@ export function wrapCalled<Tool extends ToolFunction>(
     return full.failed ? full : { ...full, annotations: [...outcome.annotations, ...full.annotations] };
   };
 
-  const carries = (outcome: ReadOutcome, annotations: readonly Annotation[]): boolean =>
-    isStream(outcome.result) || annotate(outcome.result, annotations) !== outcome.result;
-  const annotate = (result: unknown, annotations: readonly Annotation[]): unknown =>
-    annotations.length ? attempt(() => codec.annotate(result, annotations)) ?? result : result;
-  async function* annotateLast(
-    stream: AsyncIterable<unknown>,
-    annotations: readonly Annotation[],
-  ): AsyncGenerator<unknown> {
-    let held: unknown[] = []; // from the last value on that can carry them
-    try {
-      for await (const value of stream) {
-        if (annotate(value, annotations) !== value) {
-          yield* held;
-          held = [value];
-        } else if (held.length) held.push(value);
-        else yield value;
-      }
-    } catch (error) {
-      yield* held;
-      throw error;
-    }
-    if (held.length) yield annotate(held[0], annotations);
-    yield* held.slice(1);
-  }
-  const settle = ({ result, annotations }: ReadOutcome): unknown =>
-    annotations.length && isStream(result) ? annotateLast(result, annotations) : annotate(result, annotations);
+  const noteOf = (annotations: readonly Annotation[]) => (value: unknown): unknown =>
+    annotations.length ? attempt(() => codec.annotate(value, annotations)) ?? value : value;
+  const settle = async ({ result, annotations }: ReadOutcome): Promise<unknown> => {
+    const note = noteOf(annotations);
+    return annotations.length && isStream(result) ? (await loadStreams()).annotateStream(result, note) : note(result);
+  };
 
   const wrapped: ToolFunction = new Proxy(tool, {
     apply(target, self, [args, ...rest]: [unknown, ...unknown[]]) {
@@ -165,7 +146,7 @@ export function wrapCalled<Tool extends ToolFunction>(
         return (async function* () {
           const outcome = await read(call, args, invoke);
           if (threw(outcome)) throw outcome.error;
-          yield* settle(outcome) as AsyncIterable<unknown>;
+          return yield* await settle(outcome) as AsyncIterable<unknown>;
         })();
       }
       return read(call, args, invoke).then((outcome) => {
@@ -186,6 +167,9 @@ function threw(outcome: ReadOutcome): boolean {
 function isStream(result: unknown): result is AsyncIterable<unknown> {
   return typeof result === "object" && result !== null && Symbol.asyncIterator in result && !("getReader" in result);
 }
+
+/** Loaded where there is a stream: most tools have none. */
+const loadStreams = () => import("./streams.ts");
 
 /** Cancels a web stream that nobody will read: what it reads from would stay open. */
 function letGo(result: unknown): void {

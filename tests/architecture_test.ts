@@ -16,7 +16,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
   ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps)\.ts$/],
   ["stores", /^src\/(cache|summary|drivers|outline)\/.*\.ts$/],
-  ["middleware", /^src\/(compose|wrap|wrap_tools|read_guard|summarize_file)\.ts$/],
+  ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|summarize_file)\.ts$/],
   ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|providers\/.*|adapters\/.*)\.ts$/],
   ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
@@ -32,7 +32,7 @@ const longFiles: Readonly<Record<string, string>> = {
 };
 
 /** What importing the root entry may weigh: what is run at the start, and what is only fetched then (behind a literal `import()`). */
-const rootLimits = { run: { files: 26, bytes: 170_000 }, fetched: { files: 38, bytes: 230_000 } };
+const rootLimits = { run: { files: 26, bytes: 170_000 }, fetched: { files: 39, bytes: 234_000 } };
 
 /** What pure code may not name: it neither waits nor looks at the clock, the dice or the machine. */
 const impure =

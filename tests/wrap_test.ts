@@ -273,6 +273,61 @@ describe("wrap()", () => {
     for await (const _ of await read({ path: "a.ts" })) assert(false, "nothing is yielded");
   });
 
+  it("makes a streamed read again as asked where none of its values can carry the map", async () => {
+    const limits: unknown[] = [], encoder = new TextEncoder();
+    const read = wrap(async function* (args: Args) {
+      limits.push(args.limit);
+      yield encoder.encode("one");
+      yield encoder.encode(`${args.limit} lines`);
+    }, cap);
+    const values: unknown[] = [];
+    for await (const value of read({ path: "a.ts" })) values.push(new TextDecoder().decode(value));
+    assertEquals([values, limits], [["one", "undefined lines"], [200, undefined]]);
+  });
+
+  it("makes a streamed read again as asked where the shortened one throws before it has given anything", async () => {
+    const read = wrap(async function* (args: Args) {
+      if (args.limit !== undefined) throw new Error("no limits here");
+      yield "all";
+    }, cap);
+    const values: unknown[] = [];
+    for await (const value of read({ path: "a.ts" })) values.push(value);
+    assertEquals(values, ["all"]);
+  });
+
+  it("keeps what an async generator returns, and annotates that where it can carry the map", async () => {
+    const returns = async (last: unknown): Promise<unknown[]> => {
+      const stream = wrap(async function* (_: Args) {
+        yield "half";
+        return last;
+      }, cap)({ path: "a.ts" });
+      const values: unknown[] = [];
+      for (let done = false; !done;) {
+        const step = await stream.next();
+        values.push(step.value);
+        done = step.done === true;
+      }
+      return values;
+    };
+    assertEquals(await returns("whole"), ["half", `whole\n\n${map.text}`]);
+    assertEquals(await returns(7), [`half\n\n${map.text}`, 7]);
+  });
+
+  it("closes the tool's stream where the host stops early", async () => {
+    let closed = 0;
+    const read = wrap(async function* (_: Args) {
+      try {
+        yield "one";
+        yield "two";
+        yield "three";
+      } finally {
+        closed++;
+      }
+    }, cap);
+    for await (const _ of read({ path: "a.ts" })) break;
+    assertEquals(closed, 1);
+  });
+
   it("leaves a synchronous generator function alone", () => {
     const read = wrap(function* (args: Args) {
       yield args.limit ?? "all";
