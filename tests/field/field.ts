@@ -7,7 +7,8 @@
 
 import { assert, assertStringIncludes } from "@std/assert";
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
@@ -77,12 +78,13 @@ export async function guardingIn<Value>(
     onNotice: (notice) => notices.push(notice),
     ...options,
   });
-  const tool = plainTool(folder);
+  const tool = plainTool(folder), alive = setInterval(() => {}, 1_000); // what waits for a mute model keeps no process alive
   const wrap: Guarded["wrap"] = (other, wrapOptions = {}) =>
     waymark.wrap(other, { facts: (info?: unknown) => ({ cwd: folder, ...(info as object) }), ...wrapOptions }) as never;
   try {
     return await action({ folder, waymark, read: wrap(tool.read), calls: tool.calls, model, events, notices, wrap });
   } finally {
+    clearInterval(alive);
     await waymark.close();
   }
 }
@@ -171,6 +173,38 @@ export function entriesIn(folder: string): { path: string; hash: string; lines: 
     database.close();
   }
 }
+
+/** Tries something with a database of its own. */
+function trying(action: (file: string) => boolean): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "waymark-")), file = join(folder, "a.db");
+  try {
+    return action(file);
+  } catch {
+    return false;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Why closing a database is no end to it here; false where it is. Old runtimes wait for the garbage collector. */
+export const keepsOpen: string | false = trying((file) => {
+  const database = new DatabaseSync(file);
+  database.exec("pragma journal_mode = wal; create table t(x)");
+  database.prepare("select x from t").all();
+  database.close();
+  return existsSync(`${file}-wal`);
+}) && "this runtime's node:sqlite keeps a closed database open until its statements are collected";
+
+/** Whether a WAL database on a disk that cannot be written can be read here. */
+export const readsByAddress: boolean = trying((file) => {
+  const database = new DatabaseSync(file);
+  database.exec("create table t(x)");
+  database.close();
+  const still = new DatabaseSync(`file:${file}?immutable=1`);
+  const { n } = still.prepare("select count(*) as n from sqlite_master").get() as { n: number };
+  still.close();
+  return n === 1;
+});
 
 /** How a program ended. */
 export interface Ended {

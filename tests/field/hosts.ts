@@ -56,6 +56,11 @@ export const HOSTS: readonly Host[] = [
   },
 ];
 
+/** The text of a file, byte order mark and all: not every runtime's own reading keeps it. */
+export function textOf(path: string): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(readFileSync(path));
+}
+
 /** A wrapped tool of a host over the files of a folder, and the arguments that reached it. */
 export function toolOf(
   { dialect, lines }: Host,
@@ -64,7 +69,7 @@ export function toolOf(
   const seen: Args[] = [];
   const read = wrap((args: Args) => {
     seen.push(args);
-    const text = readFileSync(join(folder, String(args["path"])), "utf8");
+    const text = textOf(join(folder, String(args["path"])));
     return lines(args, text.split(/(?<=\n)/)).join("");
   }, { dialect });
   return { read, seen };

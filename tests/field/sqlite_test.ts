@@ -31,11 +31,13 @@ import {
   type Guarded,
   type GuardedOptions,
   guardingIn,
+  keepsOpen,
   LIMIT,
   LONG,
   noOtherUser,
   onDeno,
   prelude,
+  readsByAddress,
   run,
   runAsNobody,
 } from "./field.ts";
@@ -161,7 +163,7 @@ describe("many processes on one database", () => {
       for (const each of running) assertEquals(answerOf(await each), { capped: 20, notices: [], faults: [] });
       for (let round = 0; round < 20; round++) {
         assertSound(join(folder, `r${round}`));
-        assertEquals(filesIn(join(folder, `r${round}`)), ["summaries.db"]);
+        if (!keepsOpen) assertEquals(filesIn(join(folder, `r${round}`)), ["summaries.db"]);
       }
     }));
 
@@ -204,7 +206,7 @@ describe("many processes on one database", () => {
   );
 });
 
-describe("a database that is not what it should be", () => {
+describe("a database that is not what it should be", { skip: keepsOpen }, () => {
   const sql = (folder: string, text: string): void => {
     const database = new DatabaseSync(databaseOf(folder));
     database.exec(text);
@@ -511,7 +513,7 @@ describe("a disk that is full or read-only", () => {
               assertCapped(await read({ path: "b.ts" }), code(301));
             }
             assertEquals(notices.map(({ reason }) => reason), ["memory"]);
-            assertEquals(model.calls.length, existing ? 1 : 2);
+            assertEquals(model.calls.length, existing && readsByAddress ? 1 : 2);
           });
           assertEquals(readdirSync(root, { recursive: true }).map(String).sort(), before);
         } finally {
@@ -522,7 +524,7 @@ describe("a disk that is full or read-only", () => {
 
   it("in a folder of one's own that may not be written harms no read and uses what is there", {
     ...LIMIT,
-    skip: noOtherUser,
+    skip: noOtherUser || keepsOpen,
   }, () =>
     inFolder(async (folder) => {
       const script = put(
@@ -541,14 +543,19 @@ describe("a disk that is full or read-only", () => {
       const first = answerOf(await runAsNobody(script, folder, { args: [folder, "a.ts"] }));
       assertEquals(first, { same: [true], hits: 0, notices: 0, faults: [] });
       chmodSync(join(folder, ".summaries"), 0o555);
-      assertEquals(answerOf(await again()), { same: [true, true, true], hits: 2, notices: 1, faults: [] });
+      assertEquals(answerOf(await again()), {
+        same: [true, true, true],
+        hits: readsByAddress ? 2 : 1,
+        notices: 1,
+        faults: [],
+      });
     }));
 });
 
 describe("opening and closing", () => {
   it(
     "leaves nothing locked: another connection may drop and vacuum at once, forty times",
-    LONG,
+    { ...LONG, skip: keepsOpen },
     () =>
       inFolder(async (folder) => {
         for (let round = 0; round < 40; round++) {
