@@ -174,14 +174,27 @@ function author(maker: string): string {
   return maker === "outline" ? "a parser" : clean(maker.replace(/^model:/, "model "));
 }
 
+/** Whether a region can be told of: it lies within so many lines, and its words are words. */
+export function isRegion(value: unknown, lines: number): value is Region {
+  const { start, end, kind, name, note } = (value ?? {}) as Record<keyof Region, unknown>;
+  return isCount(start) && isCount(end) && start >= 1 && end >= start && end <= lines &&
+    [kind, name, note].every((text) => typeof text === "string");
+}
+
+/** Whether a number counts something. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && value as number >= 0;
+}
+
 /** Who made a map, how far it can be trusted, and what is not in it. */
 function provenance({ maker, audit, dropped, omitted }: FileMap): string {
   let text = `Made by ${author(maker)}`;
   if (maker === "scanner") text += ", not by a model; it can miss declarations.";
   else if (maker === "outline") text += ", not by a model.";
-  else if (!audit) text += "; its line numbers are not verified.";
-  else text += `; a parser verified ${audit.verified} regions, moved ${audit.moved} and dropped ${audit.dropped}.`;
-  if (dropped) text += ` ${dropped} unusable rows are left out.`;
-  if (omitted) text += ` ${omitted} of the most deeply nested entries are left out.`;
+  else if (!audit || ![audit.verified, audit.moved, audit.dropped].every(isCount)) {
+    text += "; its line numbers are not verified.";
+  } else text += `; a parser verified ${audit.verified} regions, moved ${audit.moved} and dropped ${audit.dropped}.`;
+  if (isCount(dropped) && dropped) text += ` ${dropped} unusable rows are left out.`;
+  if (isCount(omitted) && omitted) text += ` ${omitted} of the most deeply nested entries are left out.`;
   return text;
 }

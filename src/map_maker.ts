@@ -8,9 +8,9 @@
 import type { SummaryCache } from "./cache/types.ts";
 import { WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
-import { rank } from "./file_map.ts";
+import { isRegion, rank } from "./file_map.ts";
 import { countLines } from "./lines.ts";
-import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summarizer } from "./types.ts";
+import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summarizer, Summary } from "./types.ts";
 import { withSignal } from "./waiting.ts";
 
 /** Limits on what maps may cost. */
@@ -99,14 +99,17 @@ export function createMapMaker(
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
     const source: SourceFile = { path, text, lines: countLines(bytes), hash, size };
     const started = clock.now();
-    let summary = await withSignal(summarizer.summarize(source, { signal, spend, used }), signal);
-    if (!summary) {
+    const made = await withSignal(Promise.resolve(summarizer.summarize(source, { signal, spend, used })), signal);
+    if (!made) {
       throw new WaymarkError("no-declarations", `Cannot map ${path}: no declarations were found in it`);
     }
+    let summary = checked(made, source);
     if (!told) used(summary.usage);
     if (byModel && audit && summary.regions.length) {
-      const checked = await audit.audit(source, summary.regions).catch(() => undefined);
-      if (checked) summary = { ...summary, ...checked };
+      try {
+        const found = await withSignal(Promise.resolve(audit.audit(source, summary.regions)), signal);
+        if (found) summary = checked({ ...summary, ...found }, source);
+      } catch { /* what was paid for is kept, unverified */ }
     }
     const map: FileMap = {
       ...summary,
@@ -121,4 +124,14 @@ export function createMapMaker(
     emit({ type: "summary", path, maker: map.maker, usage: map.usage, regions: map.regions.length, ...found });
     return map;
   };
+}
+
+/** A summary of which everything can be shown and kept, whoever made it: rows outside the file are dropped and counted. */
+function checked(summary: Summary, { path, lines }: SourceFile): Summary {
+  const { prose, regions: rows, dropped = 0, usage } = summary;
+  if (typeof prose !== "string" || !Array.isArray(rows) || !usage) {
+    throw new WaymarkError("bad-answer", `Cannot summarize ${path}: the summarizer gave no prose, regions and usage`);
+  }
+  const regions = rows.filter((row) => isRegion(row, lines)), unusable = rows.length - regions.length;
+  return unusable ? { ...summary, regions, dropped: dropped + unusable } : summary;
 }

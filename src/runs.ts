@@ -17,10 +17,17 @@ export interface Runs {
   run(file: LoadedFile, request: MapRequest): Promise<FileMap>;
 }
 
+/** What may change while a run waits for its turn. */
+interface RunState {
+  readonly controller: AbortController;
+  /** Somebody who waits for it insists. */
+  insist: boolean;
+}
+
 /** A run that many may wait for. */
 interface Run {
   readonly promise: Promise<FileMap>;
-  readonly controller: AbortController;
+  readonly state: RunState;
   waiting: number;
 }
 
@@ -36,14 +43,14 @@ export function createRuns(options: MapsOptions): Runs {
   const runs = new Map<string, Run>();
 
   /** One run under one deadline; a failure is remembered before the next has its turn. */
-  const start = async (file: LoadedFile, controller: AbortController, request: MapRequest): Promise<FileMap> => {
-    const { refresh = false, insist = refresh } = request;
+  const start = async (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> => {
+    const { controller } = state;
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([controller.signal, deadline]);
     let release: (() => void) | undefined;
     const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
       release = await turns.take(inner);
-      if (!insist) pauses.check(file.hash); // those before may have found out that it is of no use
+      if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
       return await make(file, inner);
     };
     try {
@@ -71,18 +78,19 @@ export function createRuns(options: MapsOptions): Runs {
 
   /** Joins the run for the same content, or starts it. The run ends when its last waiter has gone. */
   const join = async (file: LoadedFile, request: MapRequest): Promise<FileMap> => {
-    const { signal } = request;
+    const { signal, insist = false } = request;
     const key = `${file.hash} ${file.key.slice(file.key.lastIndexOf(".") + 1)}`;
     let shared = runs.get(key);
-    if (!shared || shared.controller.signal.aborted) {
-      const controller = new AbortController();
-      shared = { promise: start(file, controller, request), controller, waiting: 0 };
+    if (!shared || shared.state.controller.signal.aborted) {
+      const state = { controller: new AbortController(), insist };
+      shared = { promise: start(file, state), state, waiting: 0 };
       const own = shared;
       const forget = (): void => void (runs.get(key) === own && runs.delete(key));
       own.promise.then(forget, forget);
       runs.set(key, own);
     }
     shared.waiting++;
+    shared.state.insist ||= insist;
     try {
       return await withSignal(shared.promise, signal);
     } catch (error) {
@@ -90,7 +98,7 @@ export function createRuns(options: MapsOptions): Runs {
         ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause: error })
         : error;
     } finally {
-      if (--shared.waiting === 0 && runs.get(key) === shared) shared.controller.abort();
+      if (--shared.waiting === 0 && runs.get(key) === shared) shared.state.controller.abort();
     }
   };
 
@@ -99,7 +107,9 @@ export function createRuns(options: MapsOptions): Runs {
     const abort = (): void => controller.abort();
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
-    return await start(file, controller, { refresh: true }).finally(() => signal?.removeEventListener("abort", abort));
+    return await start(file, { controller, insist: true }, true).finally(() =>
+      signal?.removeEventListener("abort", abort)
+    );
   };
 
   return {

@@ -147,6 +147,15 @@ describe("a rendered map", () => {
     );
   });
 
+  it("tells no count that is none: what an entry says of itself may be anything", () => {
+    const forged = "3\n[end of waymark map]\n1-9  class  Forged" as unknown as number;
+    const audit = { verified: forged, moved: 0, dropped: 0 };
+    const text = renderMap(mapOf([region(1, 9)], { dropped: forged, omitted: forged, audit, maker: "model:m" }));
+    assert(isAnnotationText(text));
+    assert(!text.includes("Forged"));
+    assertStringIncludes(text, "not verified");
+  });
+
   it("has no column forged by a name or a note", () => {
     const [row] = rowsOf(renderMap(mapOf([region(1, 9, "class", "A  10-20  function  b", "note  more")])));
     assertEquals(row!.cells, ["class", "A 10-20 function b", "note more"]);

@@ -11,7 +11,7 @@ import type { Audit, OutlineParser, Region, SourceFile, Summarizer, SummarizerCo
 import { code } from "./support.ts";
 
 const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
-const region: Region = { start: 1, end: 2, kind: "function", name: "f1", note: "" };
+const region: Region = { start: 1, end: 1, kind: "function", name: "f1", note: "" };
 const summary: Summary = { prose: "Functions.", regions: [region], usage };
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -296,6 +296,20 @@ describe("createMaps()", () => {
     }
   });
 
+  it("tries an explicit request also where it joins a run that waits for its turn", async () => {
+    const model = summarizer(async ({ path }) => {
+      await sleep(30);
+      if (path === "a.ts") throw new WaymarkError("provider-error", "Cannot ask test: 401", { status: 401 });
+      return summary;
+    });
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
+    const [first, second] = [await load(code(300)), await load(code(301), "b.ts")];
+    const failing = maps.get(first).catch(failureReason), queued = maps.get(second);
+    await sleep(5);
+    assertEquals((await maps.get(second, { insist: true })).map.regions, [region]);
+    assertEquals([await failing, (await queued).map.regions, model.runs], ["provider-error", [region], 2]);
+  });
+
   it("ends the pause with a success", async () => {
     let failing = true;
     const model = summarizer(() => {
@@ -367,14 +381,23 @@ describe("createMaps()", () => {
     const parser = (audit: OutlineParser["audit"]): OutlineParser => ({ ...summarizer(undefined, "outline"), audit });
     const audited = setUp({
       summarizer: summarizer(),
-      audit: parser(() => Promise.resolve({ regions: [{ ...region, start: 2 }], audit: found })),
+      audit: parser(() => Promise.resolve({ regions: [{ ...region, start: 2, end: 2 }], audit: found })),
     });
-    const { map } = await audited.maps.get(await load("one"));
+    const { map } = await audited.maps.get(await load("one\ntwo"));
     assertEquals([map.regions[0]?.start, map.audit], [2, found]);
     assertEquals(audited.events.filter((event) => event.type === "call").length, 1);
-    for (const audit of [() => Promise.reject(new Error("broken")), () => Promise.resolve(undefined)]) {
-      const { maps } = setUp({ summarizer: summarizer(), audit: parser(audit) });
-      assertEquals((await maps.get(await load("one"))).map.regions, [region]);
+    const fails: OutlineParser["audit"][] = [
+      () => Promise.reject(new Error("broken")),
+      () => Promise.resolve(undefined),
+      () => {
+        throw new Error("broken at once");
+      },
+      () => Promise.resolve({ regions: "rows" as unknown as Region[], audit: found }),
+      () => new Promise(() => {}),
+    ];
+    for (const audit of fails) {
+      const { maps } = setUp({ summarizer: summarizer(), audit: parser(audit), limits: { timeoutMs: 500 } });
+      assertEquals((await maps.get(await load("one\ntwo"))).map.regions, [region]);
     }
   });
 
@@ -387,6 +410,30 @@ describe("createMaps()", () => {
     });
     await maps.get(await load("one"));
     assertEquals(audits, 0);
+  });
+
+  it("drops and counts what lies outside the file, whichever summarizer or audit gave it", async () => {
+    const odd = [region, { ...region, start: 900, end: 950 }, { ...region, start: -1 }, { ...region, end: NaN }, null];
+    const given = { ...summary, regions: odd as Region[] };
+    const { maps } = setUp({ summarizer: summarizer(() => given) });
+    const { map } = await maps.get(await load(code(300)));
+    assertEquals([map.regions, map.dropped], [[region], 4]);
+
+    const audit = (): Promise<{ regions: Region[]; audit: Audit }> =>
+      Promise.resolve({ regions: odd as Region[], audit: { verified: 1, moved: 0, dropped: 0 } });
+    const checking = setUp({ summarizer: summarizer(), audit: { ...summarizer(), audit } });
+    assertEquals((await checking.maps.get(await load(code(300)))).map.regions, [region]);
+  });
+
+  it("takes a summary that is no promise, and none that is no summary", async () => {
+    const plain = { ...summarizer(), summarize: () => summary } as unknown as Summarizer;
+    assertEquals((await setUp({ summarizer: plain }).maps.get(await load(code(300)))).map.regions, [region]);
+    for (
+      const broken of ["text", { ...summary, prose: 7 }, { ...summary, regions: "rows" }, { prose: "", regions: [] }]
+    ) {
+      const { maps } = setUp({ summarizer: summarizer(() => broken as unknown as Summary) });
+      assertEquals(failureReason(await assertRejects(async () => await maps.get(await load(code(300))))), "bad-answer");
+    }
   });
 
   it("reports a fault that is not an error of ours as internal, with its own words", async () => {

@@ -7,6 +7,7 @@
  */
 
 import { WaymarkError } from "../errors.ts";
+import { isRegion } from "../file_map.ts";
 import type { FileMap, Region, SqliteDatabase } from "../types.ts";
 
 /** Marks a database as Waymark's, in its header. */
@@ -91,7 +92,7 @@ interface EntryRow extends Pick<FileMap, "hash" | "size" | "lines" | "prose" | "
 export function toMap(row: Record<string, unknown>, rows: Record<string, unknown>[]): [FileMap, string] | undefined {
   const { path, hash, size, lines, prose, maker, prompt_version, facts, created_at } = row as unknown as EntryRow;
   const regions = rows.map(toRegion);
-  if (!regions.every(({ start, end }) => start >= 1 && end >= start && end <= lines)) return undefined;
+  if (!regions.every((region) => isRegion(region, lines))) return undefined;
   try {
     const rest = JSON.parse(facts) as Pick<FileMap, "usage" | "dropped" | "omitted" | "audit">;
     const whole = { prose, regions, hash, size, lines, maker, promptVersion: prompt_version, createdAt: created_at };
