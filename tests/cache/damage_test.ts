@@ -1,12 +1,12 @@
 /** Databases that cannot be used as they are: damaged, of another application, of another release. */
 
-import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { SummaryCache } from "../../src/cache/types.ts";
 import { inFolder, put } from "../support.ts";
-import { databaseOf, filesIn, kindsOf, withCache } from "./opening.ts";
+import { databaseOf, filesIn, kindsOf, scribble, withCache } from "./opening.ts";
 import { hashOf, regionsOf, sampleMap, soon } from "./samples.ts";
 
 /** A root whose cache holds so many maps. */
@@ -30,15 +30,6 @@ async function readTimes(cache: SummaryCache, times: number, seed = 0): Promise<
     assertEquals(map.hash, hashOf(seed));
   }
   return made;
-}
-
-/** Overwrites all of a file from an offset on. */
-function scribble(file: string, from: number): void {
-  const handle = openSync(file, "r+"), { size } = statSync(file);
-  const noise = new Uint8Array(size - from);
-  for (let at = 0; at < noise.length; at += 65_536) crypto.getRandomValues(noise.subarray(at, at + 65_536));
-  writeSync(handle, noise, 0, noise.length, from);
-  closeSync(handle);
 }
 
 describe("a damaged database", () => {

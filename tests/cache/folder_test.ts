@@ -279,18 +279,23 @@ describe("a database that came from elsewhere", () => {
       }
     }));
 
-  it("has no side files left behind that the new one could take for its own", () =>
-    inFolder(async (folder) => {
-      const theirs = `${folder}/theirs`, ours = `${folder}/ours`;
-      mkdirSync(theirs);
-      await withCache(theirs, (cache) => {
-        cache.put("a.ts", sampleMap());
-        cpSync(theirs, ours, { recursive: true }); // as a copy of a running project has them
-      });
-      await foreign(ours);
-      assert(filesIn(ours).includes("summaries.db.foreign-1"));
-      assert(!filesIn(ours).some((name) => /^summaries\.db-/.test(name)), filesIn(ours).join());
-    }));
+  for (const [what, times] of [["of a new", 0], ["of an old", 1]] as const) {
+    it(`has no side files left behind that the new one could take for its own (a copy ${what} one in use)`, () =>
+      inFolder(async (folder) => {
+        const theirs = `${folder}/theirs`, ours = `${folder}/ours`;
+        mkdirSync(theirs);
+        if (times) await withMap(theirs);
+        await withCache(theirs, (cache) => {
+          cache.put("a.ts", sampleMap());
+          cpSync(theirs, ours, { recursive: true });
+        });
+        assert(filesIn(ours).includes("summaries.db-wal"));
+        await foreign(ours);
+        assert(filesIn(ours).includes("summaries.db.foreign-1"));
+        assert(!filesIn(ours).some((name) => /^summaries\.db-/.test(name)), filesIn(ours).join());
+        assertEquals(filesIn(ours).includes("summaries.db.foreign-1-wal"), times > 0);
+      }));
+  }
 });
 
 describe("a database that git tracks", () => {

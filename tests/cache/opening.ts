@@ -1,6 +1,6 @@
 /** What tests of opening a cache share. */
 
-import { readdirSync } from "node:fs";
+import { closeSync, openSync, readdirSync, statSync, writeSync } from "node:fs";
 import { openCache, type OpenCacheOptions } from "../../src/cache/cache.ts";
 import type { SummaryCache } from "../../src/cache/types.ts";
 import type { WaymarkEvent } from "../../src/events.ts";
@@ -43,3 +43,12 @@ export function databaseOf(root: string): string {
 
 /** Whether this test can play another user: only root can. */
 export const isRoot: boolean = (await import("node:process")).getuid?.() === 0;
+
+/** Overwrites all of a file from an offset on. */
+export function scribble(file: string, from: number): void {
+  const handle = openSync(file, "r+"), { size } = statSync(file);
+  const noise = new Uint8Array(size - from);
+  for (let at = 0; at < noise.length; at += 65_536) crypto.getRandomValues(noise.subarray(at, at + 65_536));
+  writeSync(handle, noise, 0, noise.length, from);
+  closeSync(handle);
+}

@@ -247,14 +247,6 @@ export function testSummaryCache(
       });
     });
 
-    test("counts what it keeps, and by whom it was made", (cache) => {
-      assertEquals([cache.count(), cache.makers()], [0, {}]);
-      for (const [seed, maker] of ["scanner", "outline", "outline", "model:a"].entries()) {
-        cache.put(`${seed}.ts`, sampleMap({ hash: hashOf(seed), maker }));
-      }
-      assertEquals([cache.count(), cache.makers()], [4, { scanner: 1, outline: 2, "model:a": 1 }]);
-    });
-
     describe("removes", () => {
       test("all versions of a path, and says how many", (cache) => {
         for (const version of [1, 2, 3]) cache.put("a.ts", sampleMap({ hash: hashOf(version) }));

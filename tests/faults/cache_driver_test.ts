@@ -3,8 +3,8 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { SummaryCache } from "../../src/cache/types.ts";
-import { filesIn, kindsOf, withCache } from "../cache/opening.ts";
-import { hashOf, sampleMap, soon } from "../cache/samples.ts";
+import { databaseOf, filesIn, kindsOf, scribble, withCache } from "../cache/opening.ts";
+import { hashOf, regionsOf, sampleMap, soon } from "../cache/samples.ts";
 import { inFolder } from "../support.ts";
 import { faultyDriver, type Moment, sqliteErrors } from "./faulty_driver.ts";
 
@@ -150,6 +150,36 @@ describe("a cache on a disk that is slow to open", () => {
 });
 
 describe("caches of one process on one database", () => {
+  it("go on in memory when a damaged one cannot be begun anew, and the next to open it tries again", () =>
+    inFolder(async (root) => {
+      const driver = await faultyDriver("open", () => {
+        throw new Error("unable to open database file");
+      });
+      driver.failing = false;
+      await withCache({ root, sqlite: driver }, (cache) => {
+        for (let file = 0; file < 400; file++) {
+          cache.put(`${file}.ts`, sampleMap({ hash: hashOf(file), regions: regionsOf(25) }));
+        }
+      });
+      scribble(databaseOf(root), 8 * 4096);
+      await withCache(
+        { root, sqlite: driver },
+        (broken, events) =>
+          withCache({ root, sqlite: driver }, async (bystander, said) => {
+            driver.failing = true;
+            assertEquals(await useAll(broken), 1);
+            assertEquals(await useAll(bystander), 1);
+            for (const one of [events, said]) assertEquals(kindsOf(one).filter((kind) => kind === "memory").length, 1);
+            driver.failing = false;
+            await withCache({ root, sqlite: driver }, (fresh) => {
+              assertEquals(fresh.kind, "disk");
+              assert(fresh.put("c.ts", sampleMap({ hash: hashOf(3) })));
+            });
+          }),
+      );
+      await withCache(root, (cache) => assert(cache.get("c.ts", hashOf(3))));
+    }));
+
   it("share one connection, whatever driver the second asks for", () =>
     inFolder(async (root) => {
       const driver = await faultyDriver("open", () => {});
