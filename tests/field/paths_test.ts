@@ -299,7 +299,7 @@ describe("links", () => {
           symlinkSync(path, join(folder, "link.ts"));
           symlinkSync(hidden, join(folder, "innocent.ts"));
           await guardingIn(folder, async ({ read, model }) => {
-            assertCapped(await read({ path: "link.ts" }), code(300));
+            for (let times = 0; times < 3; times++) assertCapped(await read({ path: "link.ts" }), code(300));
             assertCapped(await read({ path: "own.ts" }), code(301));
             assertEquals(await read({ path: "innocent.ts" }), `KEY=1\n${code(300)}`);
             assertEquals(model.calls.length, 2);
