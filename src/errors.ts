@@ -51,11 +51,27 @@ export class WaymarkError extends Error {
   }
 }
 
-/** A host's hook that cannot hurt us: what it throws is its own affair. */
-export function quiet<Value>(hook: ((value: Value) => void) | undefined): (value: Value) => void {
+/** A host's hook that cannot hurt us: what it throws, at once or later, is its own affair. */
+export function quiet<Value>(hook: ((value: Value) => unknown) | undefined): (value: Value) => void {
   return (value) => {
     try {
-      hook?.(value);
+      const later = hook?.(value);
+      if (later instanceof Promise) later.catch(() => {});
     } catch { /* the hook's own fault */ }
   };
+}
+
+/**
+ * Refuses numbers that mean nothing: a limit that is no number would quietly be none. Throws a {@linkcode WaymarkError} of
+ * code `invalid-option`. An option left out is fine, and so is `Infinity`.
+ */
+export function checkNumbers(options: Readonly<Record<string, unknown>>, least: number): void {
+  for (const [name, value] of Object.entries(options)) {
+    const isFine = typeof value === "number" && value >= least && (Number.isInteger(value) || value === Infinity);
+    if (value === undefined || isFine) continue;
+    throw new WaymarkError(
+      "invalid-option",
+      `Cannot use ${String(value)} as ${name}: give a whole number from ${least}`,
+    );
+  }
 }

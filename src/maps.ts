@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quiet, WaymarkError } from "./errors.ts";
+import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import { rank } from "./file_map.ts";
 import type { LoadedFile, MapRequest, MapsOptions } from "./map_maker.ts";
 import type { Runs } from "./runs.ts";
@@ -20,8 +20,10 @@ export interface Maps {
 
 /** Makes the map-maker of one instance. */
 export function createMaps(options: MapsOptions): Maps {
-  const { summarizer } = options;
+  const { summarizer } = options, { maxConcurrentCalls, ...others } = options.limits ?? {};
   const emit = quiet(options.onEvent);
+  checkNumbers({ maxConcurrentCalls }, 1);
+  checkNumbers(others, 0);
   /** Contents of which the summarizer itself left the map to a lesser maker: asking again would change nothing. */
   const settled = new Set<string>();
   let runs: Promise<Runs> | undefined; // loaded at the first miss: a hit needs none of it

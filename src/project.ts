@@ -10,7 +10,7 @@
 import { openCache, type OpenCacheOptions } from "./cache/cache.ts";
 import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
-import { WaymarkError } from "./errors.ts";
+import { checkNumbers, WaymarkError } from "./errors.ts";
 import { disk, type FileFacts, readSource, sha256 } from "./files.ts";
 import { type LineWindow, lineWindow } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
@@ -70,6 +70,7 @@ const MAX_REALS = 512;
 /** Makes a project. Opens nothing yet. */
 export function createProject(options: ProjectOptions): Project {
   const { root: given, roots, source, maxFileBytes = 32 << 20, cache: keeps = true, ...cacheOptions } = options;
+  checkNumbers({ maxFileBytes }, 0);
   const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
   const reals = new Map<string, { ino: number; dev: number }>();
   let opened: Promise<SummaryCache> | undefined;
@@ -164,7 +165,7 @@ export function createProject(options: ProjectOptions): Project {
     },
     async read({ path, real, facts }, signal) {
       const bytes = source
-        ? await source.read(real, signal)
+        ? await readFrom(source, real, signal)
         : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
       if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
       refuseSize(path, bytes.length);
@@ -187,6 +188,22 @@ export function createProject(options: ProjectOptions): Project {
     },
   };
   return project;
+}
+
+/** A copy of what a source gives, which may use its buffer again; the wait for it ends when the read is aborted. */
+async function readFrom(
+  source: FileSource,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const copy = (bytes: Uint8Array | undefined) =>
+    bytes && Uint8Array.prototype.slice.call(bytes) as Uint8Array<ArrayBuffer>;
+  const given = source.read(path, signal);
+  if (!(given instanceof Promise)) return copy(given);
+  const copied = given.then(copy);
+  copied.catch(() => {}); // nobody waits for it yet
+  const { withSignal } = await import("./waiting.ts");
+  return await withSignal(copied, signal);
 }
 
 function refuseBinary(path: string, bytes: Uint8Array): void {

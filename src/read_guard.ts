@@ -8,7 +8,7 @@
  */
 
 import { withoutGutter } from "./codecs.ts";
-import { quiet, WaymarkError } from "./errors.ts";
+import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
 import { countLines, lineRange, spanLines } from "./lines.ts";
@@ -86,6 +86,7 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
 export function guardReads(parts: GuardParts): Middleware {
   const { project, maps, fallback, maxLines = 200, names } = parts;
   const emit = quiet(parts.onEvent);
+  checkNumbers({ maxLines }, 1);
 
   /** The file and the lines to show, if this read would return too many of it. */
   const probe = async (call: ReadCall): Promise<Shortened | undefined> => {

@@ -31,6 +31,9 @@ interface Run {
   waiting: number;
 }
 
+/** The longest a timer can be set to: beyond, runtimes fire at once or throw. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** Makes the runs of one instance. */
 export function createRuns(options: MapsOptions): Runs {
   const { summarizer, clock = Date } = options;
@@ -45,7 +48,7 @@ export function createRuns(options: MapsOptions): Runs {
   /** One run under one deadline; a failure is remembered before the next has its turn. */
   const start = async (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> => {
     const { controller } = state;
-    const deadline = AbortSignal.timeout(timeoutMs);
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_MS));
     const signal = AbortSignal.any([controller.signal, deadline]);
     let release: (() => void) | undefined;
     const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {

@@ -6,7 +6,7 @@
 
 import { quiet } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
-import { disk } from "./files.ts";
+import { disk, diskFault } from "./files.ts";
 import { createMaps } from "./maps.ts";
 import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
@@ -83,7 +83,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     async prune() {
       const cache = await project.cache(), root = project.root();
       if (root === undefined || options.source) return 0;
-      return cache.prune((key) => disk().exists(`${root}/${key}`));
+      return cache.prune((key) => !isGone(`${root}/${key}`));
     },
     stats: () => tally.sums(),
     close: () => project.close(),
@@ -98,6 +98,16 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     } catch {
       return toDiskPath(path, disk().cwd());
     }
+  }
+}
+
+/** Whether a file is certainly gone: one that may not be looked at is not. */
+function isGone(path: string): boolean {
+  try {
+    disk().lstat(path);
+    return false;
+  } catch (error) {
+    return diskFault(error) === "absent";
   }
 }
 

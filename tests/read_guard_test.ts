@@ -464,6 +464,34 @@ describe("readGuard(): the map is that of what was returned, or withheld", () =>
     assertStringIncludes(await read({ path: "/container/only.ts" }), "PARTIAL, lines 1-200 of 300");
   });
 
+  it("maps the bytes a source gave, also where it uses its buffer again", async () => {
+    const files: Record<string, string> = { "/far/a.ts": code(300), "/far/b.ts": code(300).replaceAll(" f", " g") };
+    const shared = new Uint8Array(1 << 16);
+    const read = (path: string) => shared.subarray(0, new TextEncoder().encodeInto(files[path]!, shared).written);
+    for (const source of [{ read }, { read: (path: string) => Promise.resolve(path).then(read) }]) {
+      const project = createProject({ source, cache: false });
+      await Promise.all(
+        Object.keys(files).map(async (path) => {
+          const place = project.locate(path);
+          const file = await project.identify(place, await project.read(place));
+          const { bytes } = await file.content();
+          assertEquals(new TextDecoder().decode(bytes), files[path]);
+          assertEquals(file.hash, await sha256(bytes));
+        }),
+      );
+    }
+  });
+
+  it("goes on without a source that hangs when the read is aborted", async () => {
+    const stop = new AbortController(), source = { read: () => new Promise<undefined>(() => {}) };
+    const guarded = wrap((_: { path: string }) => "all", readGuard({ source }), {
+      facts: () => ({ signal: stop.signal }),
+    });
+    const result = guarded({ path: "a.ts" });
+    stop.abort();
+    assertEquals(await result, "all");
+  });
+
   it("reads as asked where the shortened call fails, and gives that call's own error where it fails too", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(300));

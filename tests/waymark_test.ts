@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertRejects, assertStrictEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import {
   existsSync,
   readFileSync,
@@ -13,6 +20,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
+import { disk } from "../src/files.ts";
 import { stripAnnotations } from "../src/file_map.ts";
 import type { Region, Summarizer, Summary } from "../src/types.ts";
 import type { Notice, Waymark, WaymarkOptions } from "../src/options.ts";
@@ -274,9 +282,43 @@ describe("createWaymark(): failures", () => {
       const hook = () => {
         throw new Error("hook");
       };
-      await withWaymark(folder, { summarizer: broken(), onEvent: hook, onNotice: hook }, async ({ read }) => {
-        assertEquals(stripAnnotations(await read({ path: "a.ts" })), code(300));
-      });
+      const lateHook = () => Promise.reject(new Error("hook")); // unhandled, it would end the process
+      for (const [onEvent, onNotice] of [[hook, hook], [lateHook, lateHook]] as const) {
+        await withWaymark(folder, { summarizer: broken(), onEvent, onNotice }, async ({ read }) => {
+          assertEquals(stripAnnotations(await read({ path: "a.ts" })), code(300));
+        });
+      }
+    }));
+
+  it("are refused where they mean nothing: a limit that is no number would be none", () => {
+    const wrong: WaymarkOptions[] = [
+      ...[0, -1, 1.5, NaN, "200" as unknown as number, null as unknown as number].map((maxLines) => ({ maxLines })),
+      ...[NaN, -1].flatMap((number) => [
+        { maxFileBytes: number },
+        { limits: { maxModelCalls: number } },
+        { limits: { retryAfterMs: number } },
+        { limits: { timeoutMs: number } },
+      ]),
+      ...[0, NaN].map((maxConcurrentCalls) => ({ limits: { maxConcurrentCalls } })),
+    ];
+    for (const options of wrong) {
+      assertEquals(assertThrows(() => createWaymark(options), WaymarkError).code, "invalid-option");
+    }
+  });
+
+  it("may be without end", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      for (const timeoutMs of [Infinity, 2 ** 40]) {
+        const limits = { timeoutMs, maxModelCalls: Infinity, maxConcurrentCalls: Infinity, retryAfterMs: Infinity };
+        const options = { summarizer: model(), limits, maxFileBytes: Infinity, cache: false };
+        await withWaymark(folder, options, async ({ read }) => {
+          assertStringIncludes(await read({ path: "a.ts" }), "PARTIAL, lines 1-200 of 300");
+        });
+        await withWaymark(folder, { ...options, maxLines: Infinity }, async ({ read }) => {
+          assertEquals(await read({ path: "a.ts" }), code(300));
+        });
+      }
     }));
 });
 
@@ -327,6 +369,24 @@ describe("createWaymark(): summarize and lookup", () => {
         assertEquals(await waymark.prune(), 0);
         rmSync(paths[2]!);
         assertEquals([await waymark.prune(), summarizer.runs], [1, 3]);
+      });
+    }));
+
+  it("prunes no file that may not be looked at", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "in/a.ts", code(300));
+      await withWaymark(folder, { summarizer: model() }, async ({ waymark }) => {
+        await waymark.summarize(path);
+        const { lstat } = disk();
+        disk().lstat = (file) => {
+          if (file === path) throw Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
+          return lstat(file);
+        };
+        try {
+          assertEquals(await waymark.prune(), 0);
+        } finally {
+          disk().lstat = lstat;
+        }
       });
     }));
 });
