@@ -51,6 +51,7 @@ export function wrapTools<Registry extends object>(
   }
   const properties = Object.getOwnPropertyDescriptors(registry) as Record<string, PropertyDescriptor>;
   for (const key of Object.keys(registry)) {
+    if (!names.has(key)) continue; // what makes another tool when it is asked for is not asked
     const tool = (registry as Record<string, unknown>)[key], value = one(key, tool);
     if (value !== tool) properties[key] = { value, enumerable: true, configurable: true, writable: true };
   }
@@ -70,23 +71,40 @@ function wrapTool(tool: unknown, middleware: Middleware, options: WrapToolsOptio
     ...options,
     owner: (self) => self === wrapped ? tool : self, // private fields live on the tool, not on its wrapping
   });
-  // The proxied shadow is empty, so that a frozen tool cannot forbid the one property that differs.
-  const shadow = Object.create(Object.getPrototypeOf(tool));
+  // What the host defines on the wrapping, or freezes, is the shadow's own; for everything else the tool answers. Empty at
+  // first, so that a frozen tool cannot forbid the one property that differs.
+  const shadow: object = Object.create(Object.getPrototypeOf(tool));
+  const describe = (key: PropertyKey): PropertyDescriptor | undefined => {
+    const descriptor = Reflect.getOwnPropertyDescriptor(tool, key);
+    if (!descriptor) return undefined;
+    return key === method
+      ? { value: bound, enumerable: descriptor.enumerable ?? true, configurable: true, writable: true }
+      : { ...descriptor, configurable: true };
+  };
   const wrapped: object = new Proxy(shadow, {
     get(_, key) {
+      if (Object.hasOwn(shadow, key)) return Reflect.get(shadow, key, tool);
       if (key === method) return bound;
       const value = Reflect.get(tool, key, tool);
       return typeof value === "function" && !Object.hasOwn(tool, key) ? value.bind(tool) : value;
     },
-    set: (_, key, value) => Reflect.set(tool, key, value, tool),
-    has: (_, key) => Reflect.has(tool, key),
-    ownKeys: () => Reflect.ownKeys(tool),
+    set: (_, key, value) =>
+      key === method || Object.hasOwn(shadow, key)
+        ? Reflect.defineProperty(shadow, key, { enumerable: true, configurable: true, writable: true, value })
+        : Reflect.set(tool, key, value, tool),
+    has: (_, key) => Reflect.has(shadow, key) || Reflect.has(tool, key),
+    ownKeys: () => [
+      ...new Set([...Reflect.ownKeys(shadow), ...Object.isExtensible(shadow) ? Reflect.ownKeys(tool) : []]),
+    ],
     getOwnPropertyDescriptor(_, key) {
-      const descriptor = Reflect.getOwnPropertyDescriptor(tool, key);
-      if (!descriptor) return undefined;
-      return key === method
-        ? { value: bound, enumerable: descriptor.enumerable ?? true, configurable: true, writable: true }
-        : { ...descriptor, configurable: true };
+      const own = Reflect.getOwnPropertyDescriptor(shadow, key);
+      return own ?? (Object.isExtensible(shadow) ? describe(key) : undefined);
+    },
+    preventExtensions() {
+      for (const key of Reflect.ownKeys(tool)) {
+        if (!Object.hasOwn(shadow, key)) Object.defineProperty(shadow, key, describe(key)!);
+      }
+      return Reflect.preventExtensions(shadow);
     },
   });
   return wrapped;

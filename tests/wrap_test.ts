@@ -455,6 +455,40 @@ describe("wrapTools()", () => {
     assertEquals([wrapped.enabled, tool.enabled], [false, false]);
   });
 
+  it("takes another wrapper around the wrapped method, and leaves the tool's own alone", async () => {
+    const tool = { ...read }, wrapped = wrapTools({ read: tool }, short, options).read;
+    const inner = wrapped.execute, calls: Args[] = [];
+    wrapped.execute = (args: Args) => {
+      calls.push(args);
+      return inner(args);
+    };
+    assertEquals([await wrapped.execute({ path: "a.ts" }), calls.length], [200, 1]);
+    assertStrictEquals(tool.execute, read.execute);
+  });
+
+  it("can be frozen and have properties defined, like any tool", async () => {
+    for (const tool of [{ ...read }, Object.freeze({ ...read })]) {
+      const wrapped = wrapTools({ read: tool }, short, options).read;
+      Object.defineProperty(wrapped, "id", { value: 7, enumerable: true });
+      assertEquals(Object.keys(wrapped).sort(), ["description", "execute", "id", "name"]);
+      Object.freeze(wrapped);
+      assert(Object.isFrozen(wrapped));
+      assertEquals([wrapped.name, { ...wrapped }.description, "id" in tool], ["read", "Reads", false]);
+      assertEquals(await wrapped.execute({ path: "a.ts" }), 200);
+      assertThrows(() => Object.assign(wrapped, { name: "other" }), TypeError);
+    }
+  });
+
+  it("does not ask for a tool that is made when it is asked for", () => {
+    const registry = {
+      read,
+      get lazy(): unknown {
+        throw new Error("asked for");
+      },
+    };
+    assert("lazy" in wrapTools(registry, short, options));
+  });
+
   it("throws for what is no registry", () => {
     assertThrows(() => wrapTools(null as unknown as object, short), TypeError);
   });
