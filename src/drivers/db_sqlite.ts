@@ -87,7 +87,8 @@ function missingPermission(): string | undefined {
     if (!granted({ name: "env", variable })) return `it needs --allow-env=${variable}`;
   }
   const path = deno.env.get("DENO_SQLITE_PATH");
-  if (!granted(path ? { name: "ffi", path } : { name: "ffi" })) return "it needs --allow-ffi";
+  // Pointers need leave for all of FFI, whatever library they lead into.
+  if (!granted({ name: "ffi" }) || path && !granted({ name: "ffi", path })) return "it needs --allow-ffi";
   if (path) return undefined;
   const download = (["read", "write", "net"] as const).every((name) => granted({ name }));
   return download

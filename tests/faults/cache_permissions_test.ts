@@ -43,7 +43,7 @@ function onTerminal(root: string, flags: readonly string[], { sqlite = "auto", e
       encoding: "utf8",
       timeout: 30_000,
       stdio: ["pipe", "pipe", "pipe"],
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", NO_COLOR: "1", ...env },
+      env: { ...process.env, NO_COLOR: "1", DENO_SQLITE_PATH: "", ...env },
     });
   } catch (error) {
     throw new Error(`it waited or failed: ${(error as { stdout?: string }).stdout}`);
@@ -113,8 +113,10 @@ describe("on Deno, with permissions taken away, the cache", { skip }, () => {
   }, () =>
     inFolder((root) => {
       const env = { DENO_SQLITE_PATH: library! };
-      const flags = ["--allow-read", "--allow-write", "--allow-env", `--allow-ffi=${library}`];
-      assertEquals(onTerminal(root, flags, { sqlite: "@db/sqlite", env }).driver, "@db/sqlite");
+      const flags = ["--allow-read", "--allow-write", "--allow-env=DENO_SQLITE_PATH,DENO_SQLITE_LOCAL"];
+      assertEquals(onTerminal(root, [...flags, "--allow-ffi"], { sqlite: "@db/sqlite", env }).driver, "@db/sqlite");
+      const scoped = onTerminal(root, [...flags, `--allow-ffi=${library}`], { sqlite: "@db/sqlite", env });
+      assertEquals([scoped.driver, scoped.events], ["node:sqlite", ["driver", "opened"]]); // pointers need all of it
       assertEquals(onTerminal(root, ["-A"], { sqlite: "@db/sqlite", env }).driver, "@db/sqlite");
     }));
 
@@ -156,7 +158,11 @@ describe("on Deno, with permissions taken away, the cache", { skip }, () => {
           ] as [string[], Record<string, string>][]
         ) {
           const report = onTerminal(folder, flags, { env });
-          assertEquals([report.driver, report.events], ["node:sqlite", ["opened"]], `${flags}`);
+          assertEquals(
+            [report.driver, report.events],
+            ["node:sqlite", ["opened"]],
+            `${flags} ${JSON.stringify(env)} ${JSON.stringify(report)}`,
+          );
         }
       }));
   });
