@@ -191,18 +191,14 @@ const BANNER = 5;
  * Line endings and a byte order mark do not count, and of a line with bytes that are no UTF-8 only what comes before them.
  */
 export function verifiedLines(text: string, window: string, rest: (lines: number) => string = () => ""): number {
-  const expected = window.split("\n");
-  if (expected.at(-1) === "") expected.pop();
-  const whole = window.replace(/\n$/, ""), at = `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
+  const expected = linesOf(window), whole = window.replace(/\n$/, ""), at = `\n${text}\n`.indexOf(`\n${whole}\n`);
   if (at >= 0) {
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
-    const more = behind.length > 1 ? continued(behind.slice(1).split("\n"), rest) : 0;
+    const more = behind.length > 1 ? continued(linesOf(behind.slice(1)), rest) : 0;
     if (before === 0) return expected.length + more;
     return before > BANNER || more > 1 ? 0 : expected.length;
   }
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  const same = alikeLines(lines, expected);
+  const lines = linesOf(text), same = alikeLines(lines, expected);
   if (same === expected.length) return same + continued(lines.slice(same), rest);
   if (same === lines.length) return same;
   const left = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(left[0]!) ? 1 : 0;
@@ -218,18 +214,22 @@ function numberedLines(text: string, window: string): number {
 
 /** How many lines of the file go on behind those expected. */
 function continued(shown: readonly string[], rest: (lines: number) => string): number {
-  return shown.length ? alikeLines(shown, rest(shown.length).split("\n")) : 0;
+  return shown.length ? alikeLines(shown, linesOf(rest(shown.length))) : 0;
 }
 
-/** How many lines two texts have alike from their starts. A last empty one is none. */
+/** How many lines two texts have alike from their starts. */
 function alikeLines(shown: readonly string[], lines: readonly string[]): number {
-  const most = Math.min(
-    shown.at(-1) === "" ? shown.length - 1 : shown.length,
-    lines.at(-1) === "" ? lines.length - 1 : lines.length,
-  );
+  const most = Math.min(shown.length, lines.length);
   let same = 0;
   while (same < most && alike(shown[same]!, lines[same]!)) same++;
   return same;
+}
+
+/** The lines of a text; a final newline does not make one more. */
+function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
 }
 
 function alike(shown: string, line: string): boolean {

@@ -550,6 +550,16 @@ describe("verifiedLines()", () => {
     ) assertEquals(verifiedLines(text, window), count, JSON.stringify(text));
   });
 
+  it("counts empty lines at the end, however the host ends its text", () => {
+    for (const blank of ["one\n\n\n", "\n\n\n", "one\n \n\n"]) {
+      for (const text of [blank, blank.slice(0, -1), blank.replaceAll("\n", "\r\n")]) {
+        assertEquals(verifiedLines(text, blank), 3, JSON.stringify(text));
+      }
+      assertEquals(verifiedLines(`${blank}two\n\nthree\n`, blank, () => "two\n\nthree\n"), 6);
+    }
+    assertEquals(verifiedLines("one\n\ntwo\n\n\n", "one\n\n", () => "two\n\n\n"), 5);
+  });
+
   it("takes a long line that a host has cut for the same line", () => {
     const long = "x".repeat(3000);
     assertEquals(verifiedLines(`${long.slice(0, 2000)}... (line truncated)\ntwo`, `${long}\ntwo\n`), 2);
