@@ -200,7 +200,7 @@ export interface Audit {
   readonly verified: number;
   /** Regions moved to where the outline has them. */
   readonly moved: number;
-  /** Regions dropped because their name occurs nowhere in the file. */
+  /** Regions dropped: their name occurs nowhere in the file, or a declaration moved to their first line took their place. */
   readonly dropped: number;
 }
 

@@ -63,7 +63,7 @@ export function auditRegions(regions: readonly Region[], source: AuditSource): A
   const placed = [...moves].map(([region, { start, end }]) => ({ ...region, start, end }));
   // Of two regions with one start the later wins: what is verified comes last.
   const { regions: flat } = arrange([...kept.filter((region) => !moves.has(region)), ...placed], source.lines);
-  return { regions: flat, audit: { ...tally(moves, flat), dropped: regions.length - kept.length } };
+  return { regions: flat, audit: { ...tally(moves, flat), dropped: regions.length - flat.length } };
 }
 
 /** A region and the declaration it stands for. */

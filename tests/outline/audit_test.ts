@@ -142,9 +142,13 @@ describe("the audit", () => {
     assertEquals(counts, { verified: 1, moved: 0, dropped: 0 }); // its end was cut where the second part begins
   });
 
-  it("lets what is verified win over what begins on the same line", () => {
-    const { regions } = audit([region(9, 20, "function", "build_bell"), region(7, 30, "other", "helpers")]);
+  it("lets what is verified win over what begins on the same line, and counts what that drops", () => {
+    const { regions, audit: counts } = audit([
+      region(9, 20, "function", "build_bell"),
+      region(7, 30, "other", "helpers"),
+    ]);
     assertEquals(places(regions), ["7-8 build_bell"]);
+    assertEquals(counts, { verified: 0, moved: 1, dropped: 1 });
   });
 
   it("does nothing to a map of nothing, and nothing without declarations", () => {
