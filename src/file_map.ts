@@ -25,6 +25,8 @@ export interface RenderMapOptions {
   readonly start?: number | undefined;
   /** Last line shown, inclusive. */
   readonly end?: number | undefined;
+  /** What came back could not be compared with the file: the lines were asked for, no more is known. Default false. */
+  readonly unchecked?: boolean | undefined;
   /** Says a range in the host's own argument names. Default: `lines 201-400`. */
   readonly describe?: ((start: number, count: number) => string) | undefined;
   /** One more line for the model, before the summary. */
@@ -68,13 +70,13 @@ export function renderMap(map: FileMap, options: RenderMapOptions = {}): string 
   }
   if (ways.length) body.push(ways.join(" "));
   const whole = start <= 1 && end >= total;
-  return frame(
-    "map",
-    whole
-      ? `all ${total} lines are shown`
-      : `PARTIAL, lines ${start}-${end} of ${total} are shown, the rest has not been seen`,
-    body,
-  );
+  const partial = `PARTIAL, lines ${start}-${end} of ${total}`;
+  const head = options.unchecked
+    ? `${partial} were asked for, what came back was not checked`
+    : whole
+    ? `all ${total} lines are shown`
+    : `${partial} are shown, the rest has not been seen`;
+  return frame("map", head, body);
 }
 
 /** What a notice says beside its reason. */

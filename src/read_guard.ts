@@ -124,7 +124,7 @@ export function guardReads(parts: GuardParts): Middleware {
         );
       }
       const end = start + shown - 1, { lines, maker } = map;
-      const text = renderMap(map, { start, end, describe });
+      const text = renderMap(map, { start, end, describe, unchecked: given === undefined });
       const asked = spanLines(lines, start, call.count);
       const left = estimateTokens(map.size * (asked - shown) / lines);
       emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text.length) });

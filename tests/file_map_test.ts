@@ -206,6 +206,10 @@ describe("the first line of a map", () => {
   it("does not say partial where all lines are shown, nor shown where none is", () => {
     assertEquals(firstLine(renderMap(map, { start: 1, end: 1400 })), "[waymark map: all 1400 lines are shown]");
     assertEquals(firstLine(renderMap(map)), "[waymark map: 1400 lines, none are shown here]");
+    assertStringIncludes(
+      firstLine(renderMap(map, { start: 1, end: 200, unchecked: true }))!,
+      "1-200 of 1400 were asked for",
+    );
   });
 
   it("says nothing that reads like an error", () => {

@@ -480,6 +480,21 @@ describe("readGuard(): the map is that of what was returned, or withheld", () =>
     );
   });
 
+  it("says of lines it cannot compare that they were asked for, not that they are shown", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300));
+      const blocks = (args: { path: string; limit?: number }) => [
+        { type: "text", text: `so many lines: ${args.limit}` },
+        { type: "text", text: code(300) },
+      ];
+      const [, , block] = await wrap(blocks, readGuard())({ path });
+      assertStringIncludes(
+        block!.text,
+        "[waymark map: PARTIAL, lines 1-200 of 300 were asked for, what came back was not",
+      );
+      assertEquals(block!.text.includes("shown"), false);
+    }));
+
   it("goes on without a source that hangs when the read is aborted", async () => {
     const stop = new AbortController(), source = { read: () => new Promise<undefined>(() => {}) };
     const guarded = wrap((_: { path: string }) => "all", readGuard({ source }), {

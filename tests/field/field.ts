@@ -146,11 +146,11 @@ export function linesOf(text: string): number {
  * That a result is the first lines of a file and its true map: the very characters of lines `start` to `start + 199`, the
  * right total, every row inside the file, and every name in the line that its row begins with.
  */
-export function assertCapped(result: string, file: string, start = 1): void {
+export function assertCapped(result: string, file: string, start = 1, words = "are shown"): void {
   const lines = file.split(/(?<=\n)/), total = linesOf(file);
   const content = contentOf(result), expected = lines.slice(start - 1, start + 199).join("");
   assert(content === expected, `the content is that of lines ${start}-${start + 199}, character by character`);
-  assertStringIncludes(result, `[waymark map: PARTIAL, lines ${start}-${start + 199} of ${total} are shown`);
+  assertStringIncludes(result, `[waymark map: PARTIAL, lines ${start}-${start + 199} of ${total} ${words}`);
   assertTrueRows(result, file);
 }
 

@@ -62,7 +62,7 @@ describe("a tool that streams", () => {
         assertEquals(typeof stream.next, "function");
         for await (const value of stream) values.push(value);
         assertEquals(values.slice(0, -1), [{ status: "opening" }, { status: "reading" }]);
-        assertCapped(String(values.at(-1)), code(300));
+        assertCapped(String(values.at(-1)), code(300), 1, "were asked for");
       }),
   );
 
@@ -78,7 +78,7 @@ describe("a tool that streams", () => {
       const values: unknown[] = [];
       for await (const value of await read({ path: "a.ts" })) values.push(value);
       assertEquals(values[0], "reading");
-      assertCapped(String(values[1]), code(300));
+      assertCapped(String(values[1]), code(300), 1, "were asked for");
     }));
 
   it("keeps the map where its last words cannot carry one", LIMIT, () =>
@@ -97,7 +97,7 @@ describe("a tool that streams", () => {
         assertEquals(values.length, 3);
         if (last === "") continue; // a text like any other: the map is in it
         assertStrictEquals(values[2], last);
-        assertCapped(String(values[1]), code(300));
+        assertCapped(String(values[1]), code(300), 1, "were asked for");
       }
     }));
 
