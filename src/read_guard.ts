@@ -10,7 +10,7 @@
 import { withoutGutter } from "./codecs.ts";
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
-import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
+import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions, stripAnnotations } from "./file_map.ts";
 import { countLines, lineRange, spanLines } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { createMaps, failureReason, type Maps } from "./maps.ts";
@@ -116,7 +116,8 @@ export function guardReads(parts: GuardParts): Middleware {
       const expected = decode(window), more = (lines: number): string => decode(rest(lines)), { text: given } = outcome;
       const shown = given === undefined
         ? maxLines
-        : verifiedLines(given, expected, more) || numberedLines(given, expected);
+        : verifiedLines(given, expected, more) || numberedLines(given, expected) ||
+          verifiedLines(stripAnnotations(given), expected); // a guard within this one had its say
       if (shown === 0) {
         throw new WaymarkError(
           "changed",

@@ -480,6 +480,20 @@ describe("readGuard(): the map is that of what was returned, or withheld", () =>
     );
   });
 
+  it("tells the truth of lines that a guard within this one has shortened further", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(500)), { read } = plainTool(folder);
+      for (const [outer, inner, shown] of [[300, 200, 200], [200, 300, 200], [200, 200, 200]] as const) {
+        const within = wrap(read, readGuard({ maxLines: inner }));
+        const text = await wrap(within, readGuard({ maxLines: outer }))({ path });
+        assertEquals(stripAnnotations(text), code(500).split(/(?<=\n)/).slice(0, shown).join(""));
+        assertEquals(
+          new Set(text.match(/\[waymark .*/g)),
+          new Set([text.match(/\[waymark map: PARTIAL, lines 1-200 .*/)![0]]),
+        );
+      }
+    }));
+
   it("says of lines it cannot compare that they were asked for, not that they are shown", () =>
     inFolder(async (folder) => {
       const path = put(folder, "a.ts", code(300));
