@@ -122,7 +122,7 @@ export function createProject(options: ProjectOptions): Project {
     root: findOwnRoot,
     cache,
     locate(path, cwd) {
-      const absolute = toDiskPath(path, cwd ?? disk().cwd());
+      const absolute = toDiskPath(path, cwd ?? disk().cwd()) ?? (source && path); // a source has names of its own
       if (absolute === undefined) {
         throw new WaymarkError("not-found", `Cannot read ${path}: it is not a path on this machine`);
       }

@@ -346,7 +346,11 @@ export interface SqliteDriver {
 
 /** Where the bytes of a file come from, for hosts whose read tool looks somewhere else than this machine's disk. */
 export interface FileSource {
-  /** The bytes the host's tool would read now; `undefined` where there is no such regular file. */
+  /**
+   * The bytes the host's tool would read now; `undefined` where there is no such regular file. A relative path comes joined
+   * to the call's `cwd`, or to the working directory; an address like `vscode-remote://…` as it is. What is returned is
+   * copied. A wait for it ends when the read is aborted, and not before: give up on your own where it may hang.
+   */
   read(path: string, signal?: AbortSignal): Promise<Uint8Array | undefined> | Uint8Array | undefined;
 }
 

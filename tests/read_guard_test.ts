@@ -509,6 +509,21 @@ describe("readGuard(): the map is that of what was returned, or withheld", () =>
       assertEquals(block!.text.includes("shown"), false);
     }));
 
+  it("asks a source for an absolute path, or for an address of its own as it is", async () => {
+    const asked: string[] = [], remote = code(300);
+    const source: FileSource = { read: (path) => (asked.push(path), new TextEncoder().encode(remote)) };
+    const guarded = wrap(
+      ({ limit = Infinity }: { path: string; limit?: number }) => remote.split("\n").slice(0, limit).join("\n"),
+      readGuard({ source }),
+      { facts: () => ({ cwd: "/far" }) },
+    );
+    const paths = ["a.ts", "/b.ts", "vscode-remote://ssh-remote+box/c.ts"];
+    for (const path of paths) assertStringIncludes(await guarded({ path }), "PARTIAL, lines 1-200 of 300");
+    assertEquals(asked, ["/far/a.ts", ...paths.slice(1)]);
+    await guarded({ path: "vscode-remote://ssh-remote+box/.env.ts" });
+    assertEquals(asked.length, 3);
+  });
+
   it("goes on without a source that hangs when the read is aborted", async () => {
     const stop = new AbortController(), source = { read: () => new Promise<undefined>(() => {}) };
     const guarded = wrap((_: { path: string }) => "all", readGuard({ source }), {
