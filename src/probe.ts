@@ -6,6 +6,8 @@
  * @module
  */
 
+import { WaymarkError } from "./errors.ts";
+
 /** What the read guard leaves alone by its name; everything else that is text is guarded. All lower case. */
 export const UNGUARDED: {
   /** Extensions of prose and notes. */
@@ -72,6 +74,17 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
 }
 
 let unguarded: ReadonlySet<string> | undefined;
+
+/** Refuses globs that are none: unread, they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
+export function checkNames({ include = [], exclude = [] }: NameRules): void {
+  for (const globs of [include, exclude]) {
+    try {
+      matches("", globs);
+    } catch (cause) {
+      throw new WaymarkError("invalid-option", `Cannot use the globs ${globs}: ${(cause as Error).message}`, { cause });
+    }
+  }
+}
 
 /** Whether a path is that of a file with secrets, by {@linkcode SECRET_FILES}. */
 export function isSecretPath(path: string): boolean {

@@ -14,7 +14,7 @@ import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions, stri
 import { countLines, lineRange, spanLines } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { createMaps, failureReason, type Maps } from "./maps.ts";
-import { guardsName, type NameRules } from "./probe.ts";
+import { checkNames, guardsName, type NameRules } from "./probe.ts";
 import { createProject, type Project } from "./project.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { Annotation, FileMap, FileSource, Middleware, Next, ReadCall, ReadOutcome, Summarizer } from "./types.ts";
@@ -84,9 +84,10 @@ export function readGuard(options: ReadGuardOptions = {}): Middleware {
 
 /** The read guard over a project and its maps. */
 export function guardReads(parts: GuardParts): Middleware {
-  const { project, maps, fallback, maxLines = 200, names } = parts;
+  const { project, maps, fallback, maxLines = 200, names = {} } = parts;
   const emit = quiet(parts.onEvent);
   checkNumbers({ maxLines }, 1);
+  checkNames(names);
 
   /** The file and the lines to show, if this read would return too many of it. */
   const probe = async (call: ReadCall): Promise<Shortened | undefined> => {

@@ -300,6 +300,7 @@ describe("createWaymark(): failures", () => {
         { limits: { timeoutMs: number } },
       ]),
       ...[0, NaN].map((maxConcurrentCalls) => ({ limits: { maxConcurrentCalls } })),
+      ...[["[z-a].ts"], "*.ts" as unknown as string[]].flatMap((globs) => [{ include: globs }, { exclude: globs }]),
     ];
     for (const options of wrong) {
       assertEquals(assertThrows(() => createWaymark(options), WaymarkError).code, "invalid-option");
