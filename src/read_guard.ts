@@ -7,17 +7,17 @@
  * @module
  */
 
-import { withoutGutter } from "./codecs.ts";
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
-import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions, stripAnnotations } from "./file_map.ts";
-import { countLines, lineRange, spanLines } from "./lines.ts";
+import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
+import { lineRange, spanLines } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { createMaps, failureReason, type Maps } from "./maps.ts";
 import { checkNames, guardsName, type NameRules } from "./probe.ts";
 import { createProject, type Project } from "./project.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { Annotation, FileMap, FileSource, Middleware, Next, ReadCall, ReadOutcome, Summarizer } from "./types.ts";
+import { shownLines } from "./verify.ts";
 
 /** Options of {@linkcode readGuard}. */
 export interface ReadGuardOptions extends NameRules {
@@ -114,11 +114,8 @@ export function guardReads(parts: GuardParts): Middleware {
     const outcome = await next({ ...call, count: maxLines });
     if (outcome.failed) return call.signal?.aborted ? outcome : { ...outcome, again: true };
     try {
-      const expected = decode(window), more = (lines: number): string => decode(rest(lines)), { text: given } = outcome;
-      const shown = given === undefined
-        ? maxLines
-        : verifiedLines(given, expected, more) || numberedLines(given, expected) ||
-          verifiedLines(stripAnnotations(given), expected); // a guard within this one had its say
+      const { text: given } = outcome, more = (lines: number): string => decode(rest(lines));
+      const shown = given === undefined ? maxLines : shownLines(given, decode(window), more);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
@@ -170,78 +167,6 @@ export function guardReads(parts: GuardParts): Middleware {
 
 function annotated(outcome: ReadOutcome, annotation: Annotation): ReadOutcome {
   return { ...outcome, annotations: [...outcome.annotations, annotation] };
-}
-
-/** Long lines may be cut by the host: so many characters alike are enough. */
-const ALIKE = 500;
-
-/** Stands for bytes that are no UTF-8: a host that knows the encoding shows something else there. */
-const UNDECODED = "\ufffd";
-
-/** A host's own last words: in brackets or after dots, and about being cut. */
-const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|showing|continue|cut|bytes|end)\b/i;
-
-/** Most lines a host's own banner has. */
-const BANNER = 5;
-
-/**
- * How many lines of the file a result shows, from the first expected one; 0 where one of them differs.
- *
- * A host may return fewer (its own limit in bytes): then its last line may be cut, and its own words in brackets may follow.
- * It may return more: a banner before, a footer behind, or, where it knows no limit, lines of `rest`, what follows in the
- * file; those count, unless something stands before: that may be lines the file does not have, and all numbers would be off.
- * Line endings and a byte order mark do not count, and of a line with bytes that are no UTF-8 only what comes before them.
- */
-export function verifiedLines(text: string, window: string, rest: (lines: number) => string = () => ""): number {
-  const expected = linesOf(window), whole = window.replace(/\n$/, ""), at = `\n${text}\n`.indexOf(`\n${whole}\n`);
-  if (at >= 0) {
-    const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
-    const more = behind.length > 1 ? continued(linesOf(behind.slice(1)), rest) : 0;
-    if (before === 0) return expected.length + more;
-    return before > BANNER || more > 1 ? 0 : expected.length;
-  }
-  const lines = linesOf(text), same = alikeLines(lines, expected);
-  if (same === expected.length) return same + continued(lines.slice(same), rest);
-  if (same === lines.length) return same;
-  const left = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(left[0]!) ? 1 : 0;
-  const footer = left.slice(cutLine).filter((line) => line.trim() !== "");
-  return footer.length <= 2 && footer.every((line) => FOOTER.test(line)) && (footer.length || cutLine) ? same : 0;
-}
-
-/** The same for lines that all begin with rising numbers of their own, which were taken for the host's gutter. */
-function numberedLines(text: string, window: string): number {
-  const bare = withoutGutter(window);
-  return bare !== window && countLines(bare) === countLines(window) ? verifiedLines(text, bare) : 0;
-}
-
-/** How many lines of the file go on behind those expected. */
-function continued(shown: readonly string[], rest: (lines: number) => string): number {
-  return shown.length ? alikeLines(shown, linesOf(rest(shown.length))) : 0;
-}
-
-/** How many lines two texts have alike from their starts. */
-function alikeLines(shown: readonly string[], lines: readonly string[]): number {
-  const most = Math.min(shown.length, lines.length);
-  let same = 0;
-  while (same < most && alike(shown[same]!, lines[same]!)) same++;
-  return same;
-}
-
-/** The lines of a text; a final newline does not make one more. */
-function linesOf(text: string): string[] {
-  const lines = text.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
-}
-
-function alike(shown: string, line: string): boolean {
-  const is = plain(shown), want = plain(line), bad = want.indexOf(UNDECODED);
-  if (is === want) return true;
-  return bad >= 0 ? is.startsWith(want.slice(0, bad)) : want.length > ALIKE && is.startsWith(want.slice(0, ALIKE));
-}
-
-function plain(line: string): string {
-  return line.replace(/^\ufeff/, "").replace(/\r$/, "");
 }
 
 function decode(bytes: Uint8Array): string {

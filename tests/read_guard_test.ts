@@ -16,7 +16,7 @@ import { fieldsCodec } from "../src/codecs.ts";
 import type { FileSource, Region, Summarizer, Summary } from "../src/types.ts";
 import { createMaps } from "../src/maps.ts";
 import { createProject } from "../src/project.ts";
-import { type GuardParts, guardReads, readGuard, verifiedLines } from "../src/read_guard.ts";
+import { type GuardParts, guardReads, readGuard } from "../src/read_guard.ts";
 import { wrap, type WrapOptions } from "../src/wrap.ts";
 import { code, inFolder, plainTool, put } from "./support.ts";
 
@@ -564,49 +564,4 @@ describe("readGuard(): the map is that of what was returned, or withheld", () =>
       assertStringIncludes(text, "PARTIAL, lines 1-120 of 3000");
       assertStringIncludes(text, "offset: 121");
     }));
-});
-
-describe("verifiedLines()", () => {
-  const window = "one\ntwo\nthree\nfour\n";
-  it("counts the expected lines a text holds from its start", () => {
-    for (
-      const [text, count] of [
-        ["one\ntwo\nthree\nfour", 4],
-        ["one\ntwo\nthree\nfour\n", 4],
-        ["one\r\ntwo\r\nthree\r\nfour\r\n", 4],
-        ["\ufeffone\ntwo\nthree\nfour", 4],
-        ["one\ntwo\nthree\nfour\n[more lines]\n", 4],
-        ["[lines 1-4 of 9]\none\ntwo\nthree\nfour\n", 4],
-        ["one\ntwo", 2],
-        ["one\ntwo\nthr", 2],
-        ["one\ntwo\n\n[2 more lines]", 2],
-        ["one\ntwo\n(truncated)", 2],
-        ["one\ntwo\nthr\n... [cut]", 2],
-        ["", 0],
-        ["uno\ntwo\nthree\nfour", 0],
-        ["one\ntwo\nthree\nfive", 0],
-        ["one\ntwo\nother", 0],
-        ["one\ntwo\n[1, 2, 3]", 0],
-        ["one\nother\nthree", 0],
-        ["two\nthree", 0],
-        ["one\ntwo\na\nb\nc\nd", 0],
-      ] as const
-    ) assertEquals(verifiedLines(text, window), count, JSON.stringify(text));
-  });
-
-  it("counts empty lines at the end, however the host ends its text", () => {
-    for (const blank of ["one\n\n\n", "\n\n\n", "one\n \n\n"]) {
-      for (const text of [blank, blank.slice(0, -1), blank.replaceAll("\n", "\r\n")]) {
-        assertEquals(verifiedLines(text, blank), 3, JSON.stringify(text));
-      }
-      assertEquals(verifiedLines(`${blank}two\n\nthree\n`, blank, () => "two\n\nthree\n"), 6);
-    }
-    assertEquals(verifiedLines("one\n\ntwo\n\n\n", "one\n\n", () => "two\n\n\n"), 5);
-  });
-
-  it("takes a long line that a host has cut for the same line", () => {
-    const long = "x".repeat(3000);
-    assertEquals(verifiedLines(`${long.slice(0, 2000)}... (line truncated)\ntwo`, `${long}\ntwo\n`), 2);
-    assertEquals(verifiedLines(`${"y".repeat(2000)}\ntwo`, `${long}\ntwo\n`), 0);
-  });
 });
