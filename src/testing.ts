@@ -118,7 +118,8 @@ export interface MemoryFiles extends FileSource {
 }
 
 /**
- * A file source in memory, for tests of tools that read somewhere else than this machine's disk.
+ * A file source in memory, for tests of tools that read somewhere else than this machine's disk. A relative name stands for
+ * the file in whatever folder it is looked for: a source is asked for absolute paths.
  *
  * @example
  * ```ts
@@ -139,7 +140,8 @@ export function memoryFiles(record: Readonly<Record<string, string | Uint8Array>
     reads,
     read(path) {
       reads.push(path);
-      return files.get(path)?.slice();
+      const name = files.has(path) ? path : [...files.keys()].find((name) => path.endsWith(`/${name}`));
+      return name === undefined ? undefined : files.get(name)!.slice();
     },
     set: (path, content) => void files.set(path, asBytes(content)),
     delete: (path) => files.delete(path),

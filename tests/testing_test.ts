@@ -4,6 +4,7 @@ import { WaymarkError } from "../src/errors.ts";
 import { fakeClock, memoryFiles, type Script, type ScriptedAnswer, scriptedModel } from "../src/testing.ts";
 import type { CompletionRequest } from "../src/types.ts";
 import { type ContractReply, testModel } from "./contracts/model.ts";
+import { createWaymark } from "../src/waymark.ts";
 import { codeFile, sourceFile, spyContext } from "./summary/files.ts";
 
 const REQUEST: CompletionRequest = {
@@ -95,6 +96,15 @@ describe("files in memory", () => {
     assertEquals(files.read("b.bin"), new Uint8Array([0, 255]));
     assertEquals(files.read("c.ts"), undefined);
     assertEquals(files.reads, ["a.ts", "b.bin", "c.ts"]);
+  });
+
+  it("serve a guarded tool that is asked for a relative name", async () => {
+    const { text } = codeFile(300), waymark = createWaymark({ cache: false, source: memoryFiles({ "in/a.ts": text }) });
+    const read = waymark.wrap(({ limit = Infinity }: { path: string; limit?: number }) =>
+      text.split("\n").slice(0, limit).join("\n")
+    );
+    assertStringIncludes(await read({ path: "in/a.ts" }), "PARTIAL, lines 1-200 of 300");
+    assertEquals((await read({ path: "a.ts" })).includes("[waymark"), false);
   });
 
   it("can be changed and removed", () => {
