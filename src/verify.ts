@@ -13,8 +13,9 @@ import { countLines } from "./lines.ts";
  * numbers of their own may have been taken for a host's gutter, and a guard within this one may have had its say.
  */
 export function shownLines(text: string, window: string, rest: (lines: number) => string): number {
+  const bare = stripAnnotations(text);
   return verifiedLines(text, window, rest) || numberedLines(text, window) ||
-    verifiedLines(stripAnnotations(text), window);
+    (bare === text ? 0 : verifiedLines(bare, window, rest));
 }
 
 /** Long lines may be cut by the host: so many characters alike are enough. */
@@ -38,7 +39,9 @@ const BANNER = 5;
  * Line endings and a byte order mark do not count, and of a line with bytes that are no UTF-8 only what comes before them.
  */
 export function verifiedLines(text: string, window: string, rest: (lines: number) => string = () => ""): number {
-  const expected = linesOf(window), whole = window.replace(/\n$/, ""), at = `\n${text}\n`.indexOf(`\n${whole}\n`);
+  const expected = linesOf(window), whole = window.replace(/\n$/, "");
+  // A text that ends in an empty line may end in one newline or, as some hosts join lines, in two.
+  const at = text === whole ? 0 : `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
   if (at >= 0) {
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
     const more = behind.length > 1 ? continued(linesOf(behind.slice(1)), rest) : 0;

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { describe, it } from "node:test";
-import { verifiedLines } from "../src/verify.ts";
+import { shownLines, verifiedLines } from "../src/verify.ts";
 
 describe("verifiedLines()", () => {
   const window = "one\ntwo\nthree\nfour\n";
@@ -40,9 +40,29 @@ describe("verifiedLines()", () => {
     assertEquals(verifiedLines("one\n\ntwo\n\n\n", "one\n\n", () => "two\n\n\n"), 5);
   });
 
+  it("takes no newline for a line the host did not give", () => {
+    assertEquals(verifiedLines(`x${"\n".repeat(5)}`, "\n".repeat(5)), 0);
+  });
+
   it("takes a long line that a host has cut for the same line", () => {
     const long = "x".repeat(3000);
     assertEquals(verifiedLines(`${long.slice(0, 2000)}... (line truncated)\ntwo`, `${long}\ntwo\n`), 2);
     assertEquals(verifiedLines(`${"y".repeat(2000)}\ntwo`, `${long}\ntwo\n`), 0);
+  });
+});
+
+describe("shownLines()", () => {
+  const block = "\n\n[waymark notice: no map]\nReason: none.\n[end of waymark notice]";
+  const window = "one\ntwo\nthree\n", rest = (lines: number): string => ["four\n", "five\n"].slice(0, lines).join("");
+
+  it("knows the block of a guard within this one from the file's lines", () => {
+    assertEquals(shownLines(`one\ntwo${block}`, window, rest), 2);
+    assertEquals(shownLines(`one\ntwo\nthree\nfour\n${block}`, window, rest), 4);
+  });
+
+  it("is none where a line stands above and more of the file goes on behind, with or without a block", () => {
+    for (const end of ["", block]) {
+      assertEquals(shownLines(`new\none\ntwo\nthree\nfour\nfive\n${end}`, window, rest), 0);
+    }
   });
 });
