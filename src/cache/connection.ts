@@ -221,7 +221,7 @@ function open(connection: Connection): Verdict {
   connection.identity = identityOf(file) ?? "";
   if (before !== undefined && before !== connection.identity) return "again"; // another process has put a new one there
   database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`); // before all else: the switch to WAL can be busy
-  const behind = schemaState(database) === "behind";
+  const behind = seen !== "fine" && schemaState(database) === "behind";
   if (!behind && seen !== "fine") {
     const verdict = judge(connection, database);
     if (verdict !== "fine") return verdict;
