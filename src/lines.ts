@@ -98,26 +98,6 @@ function skipByWords(bytes: Uint8Array, at: number, count: number): Place {
   return { at, lines };
 }
 
-/** At most `count` lines from `start`, without their endings (LF or CRLF). Bytes are decoded as UTF-8; a byte order mark stays. */
-export function linesAt(source: string | Uint8Array, start: number, count: number = Infinity): string[] {
-  let from = 0, line = Math.max(1, start);
-  const find = (at: number): number => typeof source === "string" ? source.indexOf("\n", at) : source.indexOf(LF, at);
-  for (; line > 1; line--) {
-    from = find(from) + 1;
-    if (from === 0) return [];
-  }
-  let to = from;
-  for (; count > 0 && to < source.length; count--) to = find(to) + 1 || source.length;
-  if (to === from) return [];
-  const text = typeof source === "string"
-    ? source.slice(from, to)
-    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(source.subarray(from, to));
-  const lines = text.split("\n"), ended = text.endsWith("\n");
-  if (ended) lines.pop();
-  const last = ended ? lines.length : lines.length - 1;
-  return lines.map((line, index) => index < last && line.endsWith("\r") ? line.slice(0, -1) : line);
-}
-
 /** Some lines of a file that was not read whole. */
 export interface LineWindow {
   /** The lines, with their own endings. */

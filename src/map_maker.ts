@@ -66,7 +66,10 @@ export interface MapRequest {
 /** Makes the map of a file; rejects with what the summarizer or the signal rejects with. */
 export type MapMaker = (file: LoadedFile, signal: AbortSignal) => Promise<FileMap>;
 
-/** Makes the map-maker of one instance: its turns and its budget. */
+/** Most requests to a model for one map, whoever makes them: the first and two repairs. */
+const MOST_REQUESTS = 3;
+
+/** Makes the map-maker of one instance: its budget. */
 export function createMapMaker(
   options: MapsOptions & { clock: Pick<Clock, "now">; onEvent: (event: WaymarkEvent) => void },
 ): MapMaker {
@@ -80,12 +83,11 @@ export function createMapMaker(
     let attempt = 0, told = false;
     const spend = (problems?: readonly string[]): void => {
       signal.throwIfAborted();
-      if (calls >= maxModelCalls) {
-        throw new WaymarkError(
-          "budget",
-          `Cannot summarize ${path}: the limit of ${maxModelCalls} model calls is used up`,
-        );
-      }
+      const refuse = (why: string): never => {
+        throw new WaymarkError("budget", `Cannot summarize ${path}: ${why}`);
+      };
+      if (attempt >= MOST_REQUESTS) refuse(`one map may cost ${MOST_REQUESTS} model calls at most`);
+      if (calls >= maxModelCalls) refuse(`the limit of ${maxModelCalls} model calls is used up`);
       calls++;
       emit({ type: "call", path, maker, attempt: ++attempt });
       if (problems) emit({ type: "repair", path, attempt, problems });

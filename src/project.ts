@@ -26,6 +26,8 @@ export interface ProjectOptions extends Omit<OpenCacheOptions, "root"> {
   readonly roots?: readonly string[] | undefined;
   /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
   readonly source?: FileSource | undefined;
+  /** How long a source may take for the bytes of a file, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
   /** Whether maps are kept, on disk or in memory. Default true. */
   readonly cache?: boolean | undefined;
   /** Larger files are left alone, in bytes. Default 32 MiB. */
@@ -69,7 +71,8 @@ const MAX_REALS = 512;
 
 /** Makes a project. Opens nothing yet. */
 export function createProject(options: ProjectOptions): Project {
-  const { root: given, roots, source, maxFileBytes = 32 << 20, cache: keeps = true, ...cacheOptions } = options;
+  const { root: given, roots, source, timeoutMs = 60_000, maxFileBytes = 32 << 20, ...others } = options;
+  const { cache: keeps = true, ...cacheOptions } = others;
   checkNumbers({ maxFileBytes }, 0);
   const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
   const reals = new Map<string, { ino: number; dev: number }>();
@@ -165,7 +168,7 @@ export function createProject(options: ProjectOptions): Project {
     },
     async read({ path, real, facts }, signal) {
       const bytes = source
-        ? await readFrom(source, real, signal)
+        ? await readFrom(source, real, { signal, timeoutMs })
         : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
       if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
       refuseSize(path, bytes.length);
@@ -190,11 +193,11 @@ export function createProject(options: ProjectOptions): Project {
   return project;
 }
 
-/** A copy of what a source gives, which may use its buffer again; the wait for it ends when the read is aborted. */
+/** A copy of what a source gives, which may use its buffer again; the wait for it ends with the read, or in time. */
 async function readFrom(
   source: FileSource,
   path: string,
-  signal: AbortSignal | undefined,
+  { signal, timeoutMs }: { signal: AbortSignal | undefined; timeoutMs: number },
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const copy = (bytes: Uint8Array | undefined) =>
     bytes && Uint8Array.prototype.slice.call(bytes) as Uint8Array<ArrayBuffer>;
@@ -203,7 +206,8 @@ async function readFrom(
   const copied = given.then(copy);
   copied.catch(() => {}); // nobody waits for it yet
   const { withSignal } = await import("./waiting.ts");
-  return await withSignal(copied, signal);
+  const late = Number.isFinite(timeoutMs) ? [AbortSignal.timeout(timeoutMs)] : [];
+  return await withSignal(copied, AbortSignal.any([...signal ? [signal] : [], ...late]));
 }
 
 function refuseBinary(path: string, bytes: Uint8Array): void {

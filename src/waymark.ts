@@ -4,7 +4,7 @@
  * @module
  */
 
-import { quiet } from "./errors.ts";
+import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import { disk, diskFault } from "./files.ts";
 import { createMaps } from "./maps.ts";
@@ -42,7 +42,11 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     tell(event);
     pass(event);
   };
-  const project = createProject({ ...rest, onEvent: emit });
+  const onError = (error: unknown): void => {
+    const reason = error instanceof WaymarkError ? error.code : "internal";
+    tell({ reason, message: error instanceof Error ? error.message : String(error) });
+  };
+  const project = createProject({ ...rest, timeoutMs: limits?.timeoutMs, onEvent: emit });
   const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit });
   const parsed = fallback === "outline" ? createMaps({ summarizer: outline ?? scanner(), onEvent: emit }) : undefined;
   const middleware = guardReads({
@@ -56,8 +60,8 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
 
   const waymark: Waymark = {
     middleware,
-    wrap: (tool, wrapOptions) => wrap(tool, middleware, wrapOptions),
-    wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, wrapOptions),
+    wrap: (tool, wrapOptions) => wrap(tool, middleware, { onError, ...wrapOptions }),
+    wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, { onError, ...wrapOptions }),
     async summarize(path, { refresh = false, cwd, signal } = {}) {
       const place = project.locate(path, cwd);
       const file = await project.identify(place, await project.read(place, signal));
@@ -147,11 +151,13 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 
 /** Tells a person each distinct reason once. A pause after a failure is no new reason. */
-function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent) => void {
+function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent | Notice) => void {
   const told = new Set<string>();
   return (event) => {
     let notice: Notice;
-    if (event.type === "failure" && event.reason !== "backing-off") {
+    if (!("type" in event)) {
+      notice = event;
+    } else if (event.type === "failure" && event.reason !== "backing-off") {
       notice = { reason: event.reason, message: event.message, path: event.path };
     } else if (event.type === "cache" && (event.what === "memory" || event.what === "set-aside")) {
       notice = { reason: event.what, message: event.message };

@@ -37,7 +37,9 @@ export interface WrapOptions {
    * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `cwd`, `programmatic`, `fresh`).
    */
   readonly facts?: (...rest: unknown[]) => Partial<ReadCall>;
-  /** Told what a layer or codec threw. */
+  /** The tool is a plain function that returns an async iterable: the wrapped one does too, at once. Default false. */
+  readonly streams?: boolean;
+  /** Told what a layer or codec threw, and that no tool to wrap was found. Default: nobody; of a `Waymark`, `onNotice`. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -142,7 +144,7 @@ export function wrapCalled<Tool extends ToolFunction>(
       const span = kindOf(target) === "generator" ? undefined : attempt(() => dialect.parse(args));
       if (!span) return invoke(args);
       const call: ReadCall = { ...attempt(() => facts(...rest)), ...span, tool: name, describe: dialect.describe };
-      if (kindOf(target) === "async generator") {
+      if (options.streams || kindOf(target) === "async generator") {
         return (async function* () {
           const outcome = await read(call, args, invoke);
           if (threw(outcome)) throw outcome.error;

@@ -8,6 +8,7 @@
  */
 
 import { dialects } from "./dialects.ts";
+import { quiet, WaymarkError } from "./errors.ts";
 import type { Middleware } from "./types.ts";
 import { type ToolFunction, wrap, wrapCalled, type WrapOptions } from "./wrap.ts";
 
@@ -43,8 +44,27 @@ export function wrapTools<Registry extends object>(
   options: WrapToolsOptions = {},
 ): Registry {
   const names = new Set(options.names ?? (options.dialect ?? dialects.plain).tools);
-  const one = (key: unknown, tool: unknown): unknown =>
-    typeof key === "string" && names.has(key) ? wrapTool(tool, middleware, { name: key, ...options }) : tool;
+  let found = 0;
+  const one = (key: unknown, tool: unknown): unknown => {
+    const wrapped = typeof key === "string" && names.has(key)
+      ? wrapTool(tool, middleware, { name: key, ...options })
+      : tool;
+    if (wrapped !== tool) found++;
+    return wrapped;
+  };
+  const all = wrapAll(registry, names, one);
+  if (!found) {
+    const reason = `none of the tools is called ${[...names].join(", ")}; give names`;
+    quiet(options.onError)(new WaymarkError("invalid-option", `Cannot find a read tool to wrap: ${reason}`));
+  }
+  return all;
+}
+
+function wrapAll<Registry extends object>(
+  registry: Registry,
+  names: ReadonlySet<string>,
+  one: (key: unknown, tool: unknown) => unknown,
+): Registry {
   if (Array.isArray(registry)) return registry.map((tool) => one(tool?.name, tool)) as Registry;
   if (registry instanceof Map) {
     return new Map([...registry].map(([key, tool]) => [key, one(key, tool)])) as unknown as Registry;

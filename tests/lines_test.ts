@@ -3,7 +3,7 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type ByteReader, countLines, countUpTo, lineRange, linesAt, lineWindow, spanLines } from "../src/lines.ts";
+import { type ByteReader, countLines, countUpTo, lineRange, lineWindow, spanLines } from "../src/lines.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -16,7 +16,6 @@ function reference(text: string): string[] {
 }
 
 /** The reference: lines without their endings. */
-const bare = (text: string): string[] => reference(text).map((line) => line.replace(/\r?\n$/, ""));
 
 /** Gives bytes in pieces of the given sizes, then leaves rubbish behind them, as short reads do. */
 function reader(bytes: Uint8Array, sizes: readonly number[] = [65_536]): ByteReader & { given: number } {
@@ -119,43 +118,6 @@ describe("the span of a read", () => {
   it("is counted from the first line that exists", () => {
     assertEquals(spanLines(300, 0), 300);
     assertEquals(spanLines(300, -5, 10), 10);
-  });
-});
-
-describe("lines at a place", () => {
-  it("are those of the reference without their endings, in text and in bytes", () => {
-    fc.assert(fc.property(texts, positions, counts, (text, start, count) => {
-      const expected = bare(text).slice(start - 1, start - 1 + count);
-      assertEquals(linesAt(text, start, count), expected);
-      assertEquals(linesAt(encode(text), start, count), expected);
-      assertEquals(linesAt(text, start), bare(text).slice(start - 1));
-    }));
-  });
-
-  it("keep a CR that ends no line", () => {
-    assertEquals(linesAt("a\r\nb\rc\nd\r", 1), ["a", "b\rc", "d\r"]);
-  });
-
-  it("keep a byte order mark, so that line 1 stays line 1", () => {
-    assertEquals(linesAt(encode("\ufeffa\nb\n"), 1, 1), ["\ufeffa"]);
-  });
-
-  it("show bytes that are no UTF-8 as replacement characters and shift nothing", () => {
-    const latin1 = new Uint8Array([0x63, 0xe9, 10, 0x64, 0xe8, 10, 0x65]);
-    assertEquals(linesAt(latin1, 1), ["c\ufffd", "d\ufffd", "e"]);
-    assertEquals(linesAt(latin1, 3, 1), ["e"]);
-  });
-
-  it("are none past the end and none for a count of nothing", () => {
-    assertEquals([linesAt("a\nb", 3), linesAt("a\nb\n", 3), linesAt("", 1), linesAt("a\nb", 1, 0)], [[], [], [], []]);
-  });
-
-  it("are the same in a file with form feeds as any editor that counts LF numbers them", () => {
-    const lines = Array.from(
-      { length: 260 },
-      (_, index) => [40, 120, 199, 201].includes(index + 1) ? "\f" : `line ${index + 1}`,
-    );
-    assertEquals(linesAt(lines.join("\n"), 202, 1), ["line 202"]);
   });
 });
 

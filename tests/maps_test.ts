@@ -230,6 +230,16 @@ describe("createMaps()", () => {
     assertEquals(events.filter((event) => event.type === "repair").length, 1);
   });
 
+  it("lets no map cost more than three requests, whoever makes them", async () => {
+    const model = summarizer((_, { spend }) => {
+      for (let request = 0; request < 5; request++) spend();
+      return summary;
+    });
+    const { maps, events } = setUp({ summarizer: model });
+    const error = await assertRejects(async () => await maps.get(await load("one")), WaymarkError);
+    assertEquals([error.code, events.filter((event) => event.type === "call").length], ["budget", 3]);
+  });
+
   it("counts the tokens of each answered request, also of a run that fails, and none twice", async () => {
     const tokens = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
     const model = summarizer((file, { used }) => {

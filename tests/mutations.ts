@@ -121,8 +121,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "no request passes the ceiling",
     file: "src/map_maker.ts",
-    from: "if (calls >= maxModelCalls) {",
-    to: "if (calls > maxModelCalls) {",
+    from: "if (calls >= maxModelCalls) refuse(",
+    to: "if (calls > maxModelCalls) refuse(",
     test: "maps_test.ts",
     named: "lets no request pass the ceiling of model calls, repairs included",
   },
@@ -265,8 +265,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a secret file is known however it is written",
     file: "src/probe.ts",
-    from: "matches(path.toLowerCase(), SECRET_FILES)",
-    to: "matches(path, SECRET_FILES)",
+    from: "const name = path.toLowerCase();",
+    to: "const name = path;",
     test: "probe_test.ts",
     named: "is known by its name, wherever it lies and however it is written",
   },

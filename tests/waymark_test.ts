@@ -392,6 +392,17 @@ describe("createWaymark(): summarize and lookup", () => {
     }));
 });
 
+describe("createWaymark(): a source", () => {
+  it("that never answers leaves the read alone in time", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const source = { read: () => new Promise<Uint8Array>(() => {}) };
+      await withWaymark(folder, { source, limits: { timeoutMs: 20 } }, async ({ read }) => {
+        assertEquals(await read({ path: "a.ts" }), code(300));
+      });
+    }));
+});
+
 describe("createWaymark(): events and sums", () => {
   it("tells of every miss, call, summary, cap and hit, and sums them, tokens spent and saved included", () =>
     inFolder(async (folder) => {
@@ -446,6 +457,23 @@ describe("createWaymark(): events and sums", () => {
 });
 
 describe("createWaymark(): registries", () => {
+  it("tells a person, once, of a registry without a tool to wrap, and of a layer's fault", () =>
+    inFolder((folder) =>
+      withWaymark(folder, {}, async ({ waymark, notices }) => {
+        for (let time = 0; time < 2; time++) waymark.wrapTools({ shell: { execute: () => "done" } });
+        const codec = {
+          text: () => undefined,
+          annotate: () => {
+            throw new Error("broken codec");
+          },
+        };
+        put(folder, "a.ts", code(300));
+        await waymark.wrap(plainTool(folder).read, { codec, facts: () => ({ cwd: folder }) })({ path: "a.ts" });
+        assertEquals(notices.map((notice) => notice.reason), ["invalid-option", "internal"]);
+        assertStringIncludes(notices[0]!.message, "none of the tools is called read,");
+      })
+    ));
+
   it("wraps the read tools of a registry and leaves the others the very same objects", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(300));

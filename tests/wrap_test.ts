@@ -268,6 +268,19 @@ describe("wrap()", () => {
     assertEquals(values, ["one", `two\n\n${map.text}`]);
   });
 
+  it("gives it at once where the host says that the function streams", async () => {
+    const tool = (args: Args): AsyncIterable<string> => ({
+      async *[Symbol.asyncIterator]() {
+        yield `${args.limit} lines`;
+      },
+    });
+    const stream = wrap(tool, cap, { streams: true })({ path: "a.ts" }) as unknown as AsyncIterable<string>;
+    assert(Symbol.asyncIterator in stream);
+    const values: string[] = [];
+    for await (const value of stream) values.push(value);
+    assertEquals(values, [`200 lines\n\n${map.text}`]);
+  });
+
   it("hands on an empty async iterable as an empty one", async () => {
     const read = wrap((_: Args) => ({ async *[Symbol.asyncIterator]() {} }), cap);
     for await (const _ of await read({ path: "a.ts" })) assert(false, "nothing is yielded");
@@ -439,6 +452,19 @@ describe("wrapTools()", () => {
     const wrapped = wrapTools({ view, read }, short, { dialect });
     assertEquals(await wrapped.view.execute({ path: "a.ts", range: [1, -1] }), { path: "a.ts", range: [1, 200] });
     assertStrictEquals(wrapped.read, read);
+  });
+
+  it("says where it finds no tool to wrap, and by which names it looked", () => {
+    const errors: unknown[] = [], onError = (error: unknown) => errors.push(error);
+    for (const registry of [[shell], { shell }, new Map([["shell", shell]])]) {
+      wrapTools(registry, short, { names: ["open"], onError });
+    }
+    assertEquals(
+      errors.map((error) => (error as Error).message),
+      Array(3).fill("Cannot find a read tool to wrap: none of the tools is called open; give names"),
+    );
+    wrapTools({ read, shell }, short, { ...options, onError });
+    assertEquals(errors.length, 3);
   });
 
   it("leaves what is no tool as it is", () => {
