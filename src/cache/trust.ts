@@ -22,7 +22,8 @@ export function glance(connection: Connection): Verdict {
   if (!disk().mayRead(address) || !disk().mayWrite(address)) return "again";
   let database: SqliteDatabase | undefined;
   try {
-    return judge(connection, database = connection.driver.open(address));
+    const verdict = judge(connection, database = connection.driver.open(address));
+    return verdict === "fine" && hasLog(connection.file) ? "again" : verdict; // the log may say more
   } catch (error) {
     if (error instanceof WaymarkError) throw error;
     return "again";
@@ -72,7 +73,7 @@ export function openReadable(connection: Connection): SqliteDatabase | undefined
   let database: SqliteDatabase | undefined;
   try {
     // SQLite reads a WAL database beside which it can make no files only when told that nobody writes.
-    const address = disk().exists(`${file}-wal`) && disk().stat(`${file}-wal`).size > 0 ? file : addressOf(file);
+    const address = hasLog(file) ? file : addressOf(file);
     connection.identity = identityOf(file) ?? "";
     if (!connection.identity || !disk().mayRead(address) || !disk().mayWrite(address)) return undefined;
     database = driver.open(address);
@@ -80,6 +81,11 @@ export function openReadable(connection: Connection): SqliteDatabase | undefined
   } catch { /* it cannot be read either */ }
   closeQuietly(database);
   return undefined;
+}
+
+/** Whether there are writes that are not yet in the file itself. */
+function hasLog(file: string): boolean {
+  return disk().exists(`${file}-wal`) && disk().stat(`${file}-wal`).size > 0;
 }
 
 /** The file's address for SQLite, which is told to take no locks and make no files. */

@@ -34,7 +34,14 @@ export async function nodeSqlite(): Promise<SqliteDriver> {
       let open = true;
       return {
         exec: (sql) => database.exec(sql),
-        prepare: (sql) => database.prepare(sql) as unknown as SqliteStatement,
+        prepare(sql) {
+          try {
+            return database.prepare(sql) as unknown as SqliteStatement;
+          } catch (error) {
+            database.exec(`explain ${sql}`); // says why: Deno 2.3 only says that it failed
+            throw error;
+          }
+        },
         close() {
           if (open) database.close();
           open = false;

@@ -10,7 +10,7 @@ import { nodeSqlite } from "../../src/drivers/node_sqlite.ts";
 import type { SqliteDriver } from "../../src/types.ts";
 import { testSummaryCache } from "../contracts/cache.ts";
 import { inFolder } from "../support.ts";
-import { databaseOf, filesIn, kindsOf, withCache } from "./opening.ts";
+import { closesAtOnce, databaseOf, filesIn, kindsOf, withCache } from "./opening.ts";
 import { hashOf, regionsOf, sampleMap, soon } from "./samples.ts";
 
 const drivers = "Deno" in globalThis ? ["node:sqlite", "@db/sqlite"] as const : ["node:sqlite"] as const;
@@ -160,7 +160,7 @@ describe("the cache on disk", () => {
           assertEquals(kindsOf(events), ["opened"]);
         });
         const database = new DatabaseSync(databaseOf(root)); // nobody else holds a lock
-        database.exec("vacuum; drop table regions");
+        database.exec("drop table regions");
         database.close();
         rmSync(root, { recursive: true });
       }
@@ -169,7 +169,13 @@ describe("the cache on disk", () => {
 
   it(
     "leaves no open file behind",
-    { skip: process.platform === "linux" ? false : "only Linux tells" },
+    {
+      skip: process.platform !== "linux"
+        ? "only Linux tells"
+        : closesAtOnce
+        ? false
+        : "this runtime closes files later",
+    },
     () =>
       inFolder(async (root) => {
         const open = (): number => readdirSync("/proc/self/fd").length;

@@ -197,6 +197,18 @@ describe("a database of another release", () => {
       assertEquals(filesIn(root), ["summaries.db"]);
     }));
 
+  it("that is newer only by what another process has just written is left alone too", () =>
+    inFolder(async (root) => {
+      await withMaps(root, 3);
+      const database = new DatabaseSync(databaseOf(root));
+      database.exec("pragma user_version = 99"); // in the log, not yet in the file
+      await withCache(root, (cache, events) => {
+        assertEquals([cache.kind, kindsOf(events)], ["memory", ["memory"]]);
+        assertStringIncludes(events[0]!.message, "newer release");
+      });
+      database.close();
+    }));
+
   it("that is older and unmarked is moved aside, not stumbled over", () =>
     inFolder(async (root) => {
       put(root, ".summaries/summaries.db", "");

@@ -9,6 +9,7 @@ import { dirname } from "node:path";
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertMatch, assertThrows } from "@std/assert";
 import type { SqliteDatabase, SqliteDriver } from "../../src/types.ts";
+import { closesAtOnce } from "../cache/opening.ts";
 import { inFolder } from "../support.ts";
 
 /** Declares the suite for one driver. */
@@ -178,7 +179,7 @@ export function testSqliteDriver(name: string, load: () => Promise<SqliteDriver>
         database.prepare("insert into t values(?)").run("kept");
         database.close();
         database.close(); // a second time does nothing
-        assertEquals(readdirSync(dirname(file)), ["a.db"]);
+        if (closesAtOnce) assertEquals(readdirSync(dirname(file)), ["a.db"]);
         for (let round = 0; round < 3; round++) {
           const again = driver.open(file);
           assertEquals(again.prepare("select a from t").get()?.["a"], "kept");
