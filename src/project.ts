@@ -7,7 +7,7 @@
  * @module
  */
 
-import { openCache, type OpenCacheOptions } from "./cache/cache.ts";
+import type { OpenCacheOptions } from "./cache/cache.ts";
 import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import { checkNumbers, WaymarkError } from "./errors.ts";
@@ -87,8 +87,12 @@ export function createProject(options: ProjectOptions): Project {
     }
     return root;
   };
-  const cache = (): Promise<SummaryCache> =>
-    opened ??= keeps ? openCache({ ...cacheOptions, root: findOwnRoot() }) : Promise.resolve(outside);
+  const openOnce = async (): Promise<SummaryCache> => {
+    if (!keeps) return outside;
+    const { openCache } = await import("./cache/cache.ts"); // short reads need none of it
+    return await openCache({ ...cacheOptions, root: findOwnRoot() });
+  };
+  const cache = (): Promise<SummaryCache> => opened ??= openOnce();
 
   /**
    * The real path, asked anew when another file stands at this one. Never remembered where there is a link on the way: what

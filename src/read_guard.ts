@@ -67,13 +67,13 @@ const SMALL = 1 << 20;
  * import { readGuard, wrap } from "@waymark/waymark";
  * import { assertEquals } from "@std/assert";
  *
- * const lines = Array.from({ length: 300 }, (_, index) => `export const value${index} = ${index};`);
+ * const lines = Array.from({ length: 300 }, (_, index) => `export function f${index}() {}`);
  * const source = { read: () => new TextEncoder().encode(lines.join("\n")) };
  * const read = ({ offset = 1, limit = 300 }: { path: string; offset?: number; limit?: number }) =>
  *   lines.slice(offset - 1, offset - 1 + limit).join("\n");
  *
  * const guarded = wrap(read, readGuard({ source }));
- * assertEquals((await guarded({ path: "values.ts" })).split("\n")[200], "");
+ * assertEquals((await guarded({ path: "functions.ts" })).split("\n")[200], "");
  * ```
  */
 export function readGuard(options: ReadGuardOptions = {}): Middleware {
