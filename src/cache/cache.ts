@@ -36,7 +36,7 @@ export interface OpenCacheOptions {
   readonly leaseTtlMs?: number | undefined;
   /** How long a write waits for its turn before it is given up, in milliseconds. Default 1,000. */
   readonly busyTimeoutMs?: number | undefined;
-  /** Most entries kept, about 4 KiB each; past it the oldest go. Default 50,000. */
+  /** Most entries kept, 1.5 to 4 KiB each; past it the oldest go. Default 50,000. */
   readonly maxEntries?: number | undefined;
 }
 

@@ -26,9 +26,9 @@ function refuse(reason: string): never {
 export function prepareFolder(root: string): string {
   const real = disk().realPath(root), home = disk().home();
   if (/^(\/|[A-Za-z]:[\\/]?)$/.test(real)) refuse("the root of the disk is no project");
-  if (real === (home && realOr(home)) || /^(\/root|\/(home|Users)\/[^/]+)$/.test(real)) {
-    refuse(`${real} is a home directory, not a project`);
-  }
+  // Where the environment may not be asked, what looks like a home is taken for one.
+  const isHome = home === undefined ? /^(\/root|\/(home|Users)\/[^/]+)$/.test(real) : real === realOr(home);
+  if (isHome) refuse(`${real} is the home directory, not a project`);
   const folder = `${real}/${FOLDER}`, file = `${folder}/${FILE}`;
   for (const path of [folder, file]) {
     if (!disk().mayRead(path) || !disk().mayWrite(path)) {

@@ -160,25 +160,38 @@ describe("the cache's folder", () => {
       assertEquals([cache.kind, kindsOf(events), existsSync("/.summaries")], ["memory", ["memory"], false]);
     }));
 
+  const withHome = async (home: string | undefined, action: () => Promise<void>): Promise<void> => {
+    const before = process.env["HOME"];
+    if (home === undefined) delete process.env["HOME"];
+    else process.env["HOME"] = home;
+    try {
+      await action();
+    } finally {
+      if (before !== undefined) process.env["HOME"] = before;
+      else delete process.env["HOME"];
+    }
+  };
+  const refusesHome = (root: string): Promise<void> =>
+    withCache(root, (cache, events) => {
+      assertEquals([cache.kind, existsSync(`${root}/.summaries`)], ["memory", false]);
+      assertStringIncludes(events[0]!.message, "is the home directory");
+    });
+
   it("is never made in the home directory itself, links to it included, but in a project below it", () =>
     inFolder(async (folder) => {
-      const before = process.env["HOME"], home = `${folder}/me`;
+      const home = `${folder}/me`;
       mkdirSync(`${home}/project`, { recursive: true });
       symlinkSync(home, `${folder}/link`);
-      process.env["HOME"] = `${folder}/link`;
-      try {
-        for (const root of [home, `${folder}/link`]) {
-          await withCache(root, (cache, events) => {
-            assertEquals([cache.kind, existsSync(`${home}/.summaries`)], ["memory", false]);
-            assertStringIncludes(events[0]!.message, "is a home directory");
-          });
-        }
+      await withHome(`${folder}/link`, async () => {
+        await refusesHome(home);
+        await refusesHome(`${folder}/link`);
         await withCache(`${home}/project`, (cache) => assertEquals(cache.kind, "disk"));
-      } finally {
-        if (before === undefined) delete process.env["HOME"];
-        else process.env["HOME"] = before;
-      }
+      });
     }));
+
+  it("is not made in what looks like a home either, where nobody says which it is", {
+    skip: isRoot ? false : "only root may look into /root",
+  }, () => withHome(undefined, () => refusesHome("/root")));
 
   it("is nowhere without a root: memory, and that is said", () =>
     withCache({ root: undefined }, (cache, events) => {
