@@ -44,10 +44,8 @@ type Emit = (event: WaymarkEvent) => void;
 
 /** Entries are counted once in so many writes; so many maps are kept as they were read. */
 const WRITES_PER_COUNT = 256, MOST_SEEN = 64;
-/** Paths pruned in one transaction: others must have their turn. */
-const PRUNED_AT_ONCE = 100;
-/** A lease that ran out so long ago has no owner any more. */
-const DEAD_LEASE_MS = 3_600_000;
+/** Paths pruned in one transaction: others must have their turn. A lease that ran out so long ago has no owner any more. */
+const PRUNED_AT_ONCE = 100, DEAD_LEASE_MS = 3_600_000;
 
 /** Opens the cache of a root, or one in memory where there can be none. Never rejects. */
 export async function openCache(options: OpenCacheOptions): Promise<SummaryCache> {
@@ -145,14 +143,16 @@ function diskCache(
     return rows.length;
   };
 
-  /** Within a transaction: replaces an entry and its regions, unless a better maker's is there. */
+  /** Within a transaction: replaces an entry and its regions, unless a better maker's is there or this is none. */
   const store = (path: string, map: FileMap, force = false): boolean => {
-    const present = query(SQL.version).get(path, map.hash);
-    if (present && !force && (present["rank"] as number) > rank(map.maker)) return false;
+    const clean = cleanMap(map), present = query(SQL.version).get(path, map.hash);
+    if (!clean || present && !force && (present["rank"] as number) > rank(map.maker)) return false;
     if (present) remove(SQL.version, path, map.hash);
-    const { hash, size, lines, prose, regions, maker, promptVersion, createdAt, ...facts } = cleanMap(map);
+    const { hash, size, lines, prose, regions, maker, promptVersion, createdAt, usage, dropped, omitted, audit } =
+      clean;
+    const facts = JSON.stringify({ usage, dropped, omitted, audit });
     const start = [path, extensionOf(path), hash, size, lines, prose, regions.length, maker, rank(maker)];
-    const { id } = query(SQL.addEntry).get(...start, promptVersion, JSON.stringify(facts), createdAt) as { id: number };
+    const { id } = query(SQL.addEntry).get(...start, promptVersion, facts, createdAt) as { id: number };
     regions.forEach(({ start, end, kind, name, note }, ordinal) =>
       query(SQL.addRegion).run(id, ordinal, start, end, kind, name, note)
     );

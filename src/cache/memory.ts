@@ -4,7 +4,7 @@
  * @module
  */
 
-import { rank } from "../file_map.ts";
+import { isCount, isRegion, rank } from "../file_map.ts";
 import type { FileMap, Region } from "../types.ts";
 import type { SummaryCache } from "./types.ts";
 
@@ -51,8 +51,9 @@ export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): Summar
     put(path, map, { force = false } = {}) {
       const present = paths.get(path)?.get(map.hash);
       if (present && !force && rank(present.maker) > rank(map.maker)) return false;
-      keep(path, cleanMap(map));
-      return true;
+      const clean = cleanMap(map);
+      if (clean) keep(path, clean);
+      return clean !== undefined;
     },
     async once({ path, hash, wanted, signal }, run) {
       const key = `${wanted} ${hash}${extensionOf(path)}`;
@@ -107,10 +108,22 @@ function cleanText(text: string): string {
   return text.toWellFormed().replace(CONTROLS, " ");
 }
 
-/** The map as both caches keep it. */
-export function cleanMap(map: FileMap): FileMap {
-  const clean = (region: Region): Region => ({ ...region, name: cleanText(region.name), note: cleanText(region.note) });
-  return { ...map, prose: cleanText(map.prose), maker: cleanText(map.maker), regions: map.regions.map(clean) };
+/** The map as both caches keep it; `undefined` for one that cannot be kept, whoever made it. */
+export function cleanMap(map: FileMap): FileMap | undefined {
+  const { hash, prose, maker, size, lines, promptVersion, createdAt, regions, usage } = map;
+  const isWhole = [hash, prose, maker].every((text) => typeof text === "string") &&
+    [size, lines, promptVersion].every(isCount) &&
+    [createdAt, ...Object.values(usage ?? [NaN])].every(Number.isFinite) &&
+    Array.isArray(regions) && regions.every((region) => isRegion(region, lines));
+  if (!isWhole) return undefined;
+  const clean = ({ start, end, kind, name, note }: Region): Region => ({
+    start,
+    end,
+    kind: cleanText(kind) as Region["kind"],
+    name: cleanText(name),
+    note: cleanText(note),
+  });
+  return { ...map, prose: cleanText(prose), maker: cleanText(maker), regions: regions.map(clean) };
 }
 
 /** The smallest of the regions at a line. */

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
 import { openCache } from "../../src/cache/cache.ts";
 import { nodeSqlite } from "../../src/drivers/node_sqlite.ts";
-import type { SqliteDriver } from "../../src/types.ts";
+import type { FileMap, SqliteDriver } from "../../src/types.ts";
 import { testSummaryCache } from "../contracts/cache.ts";
 import { inFolder } from "../support.ts";
 import { closesAtOnce, databaseOf, filesIn, kindsOf, withCache } from "./opening.ts";
@@ -112,6 +112,16 @@ describe("the cache on disk", () => {
       assertEquals(database.prepare("pragma journal_mode").get()?.["journal_mode"], "wal");
       database.close();
     }));
+
+  it("stays on disk when it is given what cannot be kept, and keeps no more of a map than there is to it", () =>
+    inFolder((root) =>
+      withCache(root, (cache, events) => {
+        assertEquals(cache.put("a.ts", { ...sampleMap(), lines: NaN }), false);
+        assert(cache.put("a.ts", { ...sampleMap(), extra: 1n, more: () => {} } as FileMap));
+        assertEquals(cache.get("a.ts", hashOf(1)), sampleMap());
+        assertEquals(kindsOf(events), ["opened"]);
+      })
+    ));
 
   it("lets the oldest go past its most entries", () =>
     inFolder(async (root) => {

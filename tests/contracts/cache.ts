@@ -95,6 +95,40 @@ export function testSummaryCache(
         paths.forEach((path, index) => assertEquals(cache.sizes(path), [index]));
       });
 
+      test("no map that makes no sense, whoever made it, and comes to no harm", async (cache) => {
+        const [region] = regionsOf(1),
+          wrong: Record<string, unknown>[] = [
+            { size: NaN },
+            { size: "9000" },
+            { lines: -1 },
+            { lines: 1.5 },
+            { prose: undefined },
+            { prose: 7 },
+            { maker: null },
+            { promptVersion: undefined },
+            { createdAt: Infinity },
+            { usage: undefined },
+            { usage: { calls: 1n } },
+            { regions: undefined },
+            { regions: "none" },
+            { regions: [{ ...region, end: 301 }] },
+            { regions: [{ ...region, start: 0 }] },
+            { regions: [{ ...region, start: 9, end: 8 }] },
+            { regions: [{ ...region, note: undefined }] },
+            { regions: [{ ...region, name: { toString: () => "f" } }] },
+            { regions: [region, null] },
+          ];
+        for (const facts of wrong) {
+          const map = sampleMap(facts as Partial<FileMap>), { hash } = map;
+          assertEquals(cache.put("a.ts", map, { force: true }), false, Object.keys(facts).join());
+          const made = await cache.once({ path: "a.ts", hash, wanted: 2, signal: soon() }, () => Promise.resolve(map));
+          assert(made.map === map && made.mine);
+          assertEquals([cache.get("a.ts", hash), cache.count()], [undefined, 0]);
+        }
+        assert(cache.put("a.ts", sampleMap()));
+        assertEquals(cache.get("a.ts", hashOf(1)), sampleMap());
+      });
+
       test("whatever map it is given", (cache) => {
         const word = fc.stringMatching(/^[\p{L}\p{N} .,:;"'{}\[\]\\]{0,30}$/u);
         const kinds: RegionKind[] = ["import", "class", "method", "other"];
