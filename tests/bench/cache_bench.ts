@@ -61,7 +61,7 @@ const megabytes = (root: string): string => {
 };
 
 console.log(`# ${runtime()}`);
-await inFolder(async (small) =>
+await inFolder((small) =>
   inFolder(async (large) => {
     const few = await filled(small, SMALL), many = await filled(large, LARGE);
     console.log(`${SMALL} files: ${megabytes(small)}; ${LARGE} files: ${megabytes(large)}`);

@@ -162,7 +162,7 @@ describe("a process that is done", () => {
     })
   ) {
     it(`ends by itself although it ${what}`, () =>
-      inFolder(async (root) => {
+      inFolder((root) => {
         for (const runtime of runtimes) {
           const file = `${root}/${runtime.name}.ts`;
           writeFileSync(file, program(root, body));
