@@ -233,8 +233,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a better maker's entry is never replaced",
     file: "src/cache/cache.ts",
-    from: 'if (present && !force && (present["rank"] as number) > rank(map.maker)) return false;',
-    to: "",
+    from: 'if (!clean || present && !force && (present["rank"] as number) > rank(map.maker)) return false;',
+    to: "if (!clean) return false;",
     test: "cache/cache_test.ts",
     named: "replaces a scanner's by an outline's by a model's, never the other way round",
   },
