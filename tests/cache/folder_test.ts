@@ -160,16 +160,21 @@ describe("the cache's folder", () => {
       assertEquals([cache.kind, kindsOf(events), existsSync("/.summaries")], ["memory", ["memory"], false]);
     }));
 
-  const withHome = async (home: string | undefined, action: () => Promise<void>): Promise<void> => {
-    const before = process.env["HOME"];
-    if (home === undefined) delete process.env["HOME"];
-    else process.env["HOME"] = home;
-    try {
-      await action();
-    } finally {
-      if (before !== undefined) process.env["HOME"] = before;
-      else delete process.env["HOME"];
-    }
+  let turn: Promise<unknown> = Promise.resolve(); // the environment is one, and Deno 2.3 runs tests side by side
+  const withHome = (home: string | undefined, action: () => Promise<void>): Promise<void> => {
+    const run = turn.then(async () => {
+      const before = process.env["HOME"];
+      if (home === undefined) delete process.env["HOME"];
+      else process.env["HOME"] = home;
+      try {
+        await action();
+      } finally {
+        if (before !== undefined) process.env["HOME"] = before;
+        else delete process.env["HOME"];
+      }
+    });
+    turn = run.catch(() => {});
+    return run;
   };
   const refusesHome = (root: string): Promise<void> =>
     withCache(root, (cache, events) => {

@@ -218,7 +218,7 @@ describe("many processes at once", () => {
         );
         let kill = (): void => {};
         const first = run(script, { args: [folder], onStart: (stop) => (kill = stop) });
-        while (!api.requests.length) await pause(10);
+        for (let waits = 0; !api.requests.length && waits < 6000; waits++) await pause(10);
         const second = run(script, { args: [folder] });
         await pause(300);
         kill();
