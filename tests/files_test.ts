@@ -14,6 +14,7 @@ import fs, {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { type Disk, disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
 import { hashFile } from "../src/hash_file.ts";
