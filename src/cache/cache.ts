@@ -13,6 +13,7 @@ import { rank } from "../file_map.ts";
 import type { Clock, FileMap, SqliteStatement } from "../types.ts";
 import { chooseDriver, type WantedDriver } from "./choose_driver.ts";
 import { ask, connect, type Connection, followFile, release, replaceDamaged, transact } from "./connection.ts";
+import { runOnce } from "./lease.ts";
 import { cleanMap, extensionOf, innermost, memoryCache, VERSIONS_KEPT } from "./memory.ts";
 import { faultOf, SQL, toMap, toRegion } from "./schema.ts";
 import type { SummaryCache } from "./types.ts";
@@ -197,7 +198,6 @@ function diskCache(
       const found = good(cache.get(path, hash));
       if (found) return { map: found, mine: false };
       if (state !== "open") return await memory.once(request, run);
-      const { runOnce } = await import("./lease.ts"); // a hit needs none
       return await runOnce(
         {
           query,
