@@ -227,7 +227,7 @@ describe("the bytes of a source file", () => {
       setImmediate(turn);
       await readSource(file, { maxBytes: Infinity });
       reading = false;
-      assert(turns > 1, `${turns} turns`);
+      assert(turns > 0, "the loop did not turn"); // a read that never waits lets it turn not once
     }));
 
   it("stop at the caller's abort, with its reason", () =>
