@@ -77,6 +77,15 @@ export function disk(): Disk {
   return chosen ??= host.Deno?.version?.deno ? denoDisk(host.Deno) : nodeDisk(host.process.getBuiltinModule("node:fs"));
 }
 
+/** The real path where it can be had; else the path as it was named, as of a folder that is not there yet. */
+export function realOr(path: string): string {
+  try {
+    return disk().realPath(path);
+  } catch {
+    return path;
+  }
+}
+
 function denoDisk(deno: typeof Deno): Disk {
   const granted = (permission: Deno.PermissionDescriptor): boolean => {
     try {

@@ -11,7 +11,7 @@ import type { OpenCacheOptions } from "./cache/cache.ts";
 import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import { checkNumbers, WaymarkError } from "./errors.ts";
-import { disk, type FileFacts, readSource, sha256 } from "./files.ts";
+import { disk, type FileFacts, readSource, realOr, sha256 } from "./files.ts";
 import { type LineWindow, lineWindow } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
@@ -223,13 +223,4 @@ async function hashLarge({ path, real }: Place, signal: AbortSignal | undefined)
   const hashed = await hashFile(real, { signal });
   if (!hashed) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
   return hashed.hash;
-}
-
-/** The real path where it can be had: a root that is not there yet stays as it was named. */
-function realOr(path: string): string {
-  try {
-    return disk().realPath(path);
-  } catch {
-    return path;
-  }
 }

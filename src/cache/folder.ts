@@ -8,7 +8,7 @@
  */
 
 import { WaymarkError } from "../errors.ts";
-import { disk, diskFault, type FileFacts } from "../files.ts";
+import { disk, diskFault, type FileFacts, realOr } from "../files.ts";
 
 const FOLDER = ".summaries", FILE = "summaries.db";
 /** What SQLite keeps beside a database. */
@@ -170,12 +170,4 @@ function indexHolds(index: string, path: string): boolean {
     if (bytes[at - 1] === (name.length & 0xff) || bytes[at - 1] === 0) return true;
   }
   return false;
-}
-
-function realOr(path: string): string {
-  try {
-    return disk().realPath(path);
-  } catch {
-    return path;
-  }
 }
