@@ -135,7 +135,7 @@ function regionsOf(all: readonly Open[], merges: boolean): Region[] {
     while (outer.length && outer.at(-1)!.depth >= item.depth) outer.pop();
     const { kind, atLeast = 1 } = item.found, holder = outer.at(-1), last = kept.at(-1);
     outer.push(item);
-    if (!item.name || item.end - item.start + 1 < atLeast) continue;
+    if (!nameOf(item.found.kind, item.name) || item.end - item.start + 1 < atLeast) continue;
     const isNested = isFunction(kind) && holder && isFunction(holder.found.kind);
     if (isNested && holder.end - holder.start < LONG_FUNCTION) continue;
     if (merges && isFunction(kind) && last?.name === item.name && last.depth === item.depth) last.end = item.end;
@@ -145,9 +145,14 @@ function regionsOf(all: readonly Open[], merges: boolean): Region[] {
     start: start + 1,
     end: end + 1,
     kind,
-    name: cutName(isText(kind) ? hideTokens(name) : name),
+    name: nameOf(kind, name),
     note,
   })).sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+/** A name as it is told: empty where nothing of it may be. */
+function nameOf(kind: RegionKind, name: string): string {
+  return cutName(isText(kind) ? hideTokens(name) : name);
 }
 
 /** Whether a name is text of the file rather than a word of its code. */

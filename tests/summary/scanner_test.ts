@@ -161,6 +161,14 @@ describe("names and notes of the scanner", () => {
     ]);
   });
 
+  it("are never empty: what has nothing to be told by is no region", () => {
+    for (const key of ["' :", "   :", "'\u200b' :", "\u200b:", ". :"]) {
+      for (const { name } of scan(`${key}\n  a: 1\n`, "yaml")) assert(name !== "", key);
+    }
+    assertEquals(scan("# \u200b\n\nWords.\n", "md"), []);
+    assertEquals(names(scan("' :\n  a: 1\nb: 2\n", "yaml")).at(-1), "3-3 b");
+  });
+
   it("are one line each and within their caps", () => {
     const name = "n".repeat(150);
     const [region] = scan(`function ${name}(${"a, ".repeat(200)}) {\n}\n`, "ts");
