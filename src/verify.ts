@@ -13,9 +13,10 @@ import { countLines } from "./lines.ts";
  * numbers of their own may have been taken for a host's gutter, and a guard within this one may have had its say.
  */
 export function shownLines(text: string, window: string, rest: (lines: number) => string): number {
+  const shown = verifiedLines(text, window, rest) || numberedLines(text, window);
+  if (shown) return shown;
   const bare = stripAnnotations(text);
-  return verifiedLines(text, window, rest) || numberedLines(text, window) ||
-    (bare === text ? 0 : verifiedLines(bare, window, rest));
+  return bare === text ? 0 : verifiedLines(bare, window, rest);
 }
 
 /** Long lines may be cut by the host: so many characters alike are enough. */
@@ -83,6 +84,7 @@ function linesOf(text: string): string[] {
 }
 
 function alike(shown: string, line: string): boolean {
+  if (shown === line) return true;
   const is = plain(shown), want = plain(line), bad = want.indexOf(UNDECODED);
   if (is === want) return true;
   return bad >= 0 ? is.startsWith(want.slice(0, bad)) : want.length > ALIKE && is.startsWith(want.slice(0, ALIKE));
