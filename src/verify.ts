@@ -45,12 +45,12 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
   const at = text === whole ? 0 : `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
   if (at >= 0) {
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
-    const more = behind.length > 1 ? continued(linesOf(behind.slice(1)), rest) : 0;
+    const more = continued(behind.slice(1), rest);
     if (before === 0) return expected.length + more;
     return before > BANNER || more > 1 ? 0 : expected.length;
   }
   const lines = linesOf(text), same = alikeLines(lines, expected);
-  if (same === expected.length) return same + continued(lines.slice(same), rest);
+  if (same === expected.length) return same + continued(lines.slice(same).map((line) => `${line}\n`).join(""), rest);
   if (same === lines.length) return same;
   const left = lines.slice(same).map(plain), cutLine = plain(expected[same]!).startsWith(left[0]!) ? 1 : 0;
   const footer = left.slice(cutLine).filter((line) => line.trim() !== "");
@@ -63,9 +63,10 @@ function numberedLines(text: string, window: string): number {
   return bare !== window && countLines(bare) === countLines(window) ? verifiedLines(text, bare) : 0;
 }
 
-/** How many lines of the file go on behind those expected. */
-function continued(shown: readonly string[], rest: (lines: number) => string): number {
-  return shown.length ? alikeLines(shown, linesOf(rest(shown.length))) : 0;
+/** How many lines of the file go on behind those expected. Mostly all do, to the letter, which takes no look at each. */
+function continued(shown: string, rest: (lines: number) => string): number {
+  const lines = linesOf(shown), more = lines.length ? rest(lines.length) : "";
+  return more === shown ? lines.length : alikeLines(lines, linesOf(more));
 }
 
 /** How many lines two texts have alike from their starts. */

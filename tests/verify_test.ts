@@ -38,6 +38,21 @@ describe("verifiedLines()", () => {
       assertEquals(verifiedLines(`${blank}two\n\nthree\n`, blank, () => "two\n\nthree\n"), 6);
     }
     assertEquals(verifiedLines("one\n\ntwo\n\n\n", "one\n\n", () => "two\n\n\n"), 5);
+    assertEquals(verifiedLines("one\r\ntwo\r\n\n", "one\ntwo\n", () => "\n"), 3);
+  });
+
+  it("counts the lines that go on behind those expected, up to the first that differs, whatever they end in", () => {
+    const rest = (lines: number): string => ["five\n", "six\n", "seven\n"].slice(0, lines).join("");
+    for (
+      const [behind, count] of [
+        ["five\nsix\nseven\n", 7],
+        ["five\nsix\nseven", 7],
+        ["five\r\nsix\r\nseven\r\n", 7],
+        ["five\n", 5],
+        ["five\nsieben\nseven\n", 5],
+        ["cinque\nsix\n", 4],
+      ] as const
+    ) assertEquals(verifiedLines(window + behind, window, rest), count, JSON.stringify(behind));
   });
 
   it("takes no newline for a line the host did not give", () => {
