@@ -45,6 +45,12 @@ export const SECRET_FILES: readonly string[] = words(
     ".ssh/** .aws/** .gnupg/** .kube/config .docker/config.json gcloud/*.json gcloud/*.db gh/hosts.yml",
 );
 
+/** Globs of files that instruct an agent: to read them again is how it comes back to them. Case does not count. */
+export const INSTRUCTION_FILES: readonly string[] = words(
+  "agents.md agents.local.md claude.md claude.local.md gemini.md skill.md .cursorrules .windsurfrules .clinerules .goosehints " +
+    "copilot-instructions.md *.instructions.md .cursor/rules/** .clinerules/** .windsurf/rules/** .github/instructions/**",
+);
+
 function words(text: string): readonly string[] {
   return text.split(" ");
 }
@@ -90,15 +96,14 @@ export function checkNames({ include = [], exclude = [] }: NameRules): void {
 /** Whether a path is that of a file with secrets, by {@linkcode SECRET_FILES}. */
 export function isSecretPath(path: string): boolean {
   const name = path.toLowerCase();
-  return (hints ??= hintsOf(SECRET_FILES)).test(name) && matches(name, SECRET_FILES);
+  return (hints ??= hintsOf(SECRET_FILES)).some((hint) => name.includes(hint)) && matches(name, SECRET_FILES);
 }
 
-let hints: RegExp | undefined;
+let hints: readonly string[] | undefined;
 
 /** Words of which every path that one of the globs matches has one: most paths are done with after one cheap look. */
-function hintsOf(globs: readonly string[]): RegExp {
-  const words = globs.flatMap((glob) => /^\W*\{([^}]*)\}/.exec(glob)?.[1]?.split(",") ?? /\w+/.exec(glob) ?? "");
-  return new RegExp([...new Set(words)].join("|"));
+function hintsOf(globs: readonly string[]): readonly string[] {
+  return globs.flatMap((glob) => /^\W*\{([^}]*)\}/.exec(glob)?.[1]?.split(",") ?? /\w+/.exec(glob) ?? "");
 }
 
 /** How much of a file is looked at. */
@@ -112,7 +117,8 @@ export function looksBinary(bytes: Uint8Array): boolean {
 
 const compiled = new WeakMap<readonly string[], RegExp>();
 
-function matches(path: string, globs: readonly string[]): boolean {
+/** Whether a path matches one of the globs, as {@linkcode guardsName} takes them. */
+export function matches(path: string, globs: readonly string[]): boolean {
   if (!globs.length) return false;
   let pattern = compiled.get(globs);
   if (!pattern) compiled.set(globs, pattern = compile(globs));

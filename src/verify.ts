@@ -42,7 +42,8 @@ const BANNER = 5;
 export function verifiedLines(text: string, window: string, rest: (lines: number) => string = () => ""): number {
   const expected = linesOf(window), whole = window.replace(/\n$/, "");
   // A text that ends in an empty line may end in one newline or, as some hosts join lines, in two.
-  const at = text === whole ? 0 : `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
+  const first = text.startsWith(whole) && (text[whole.length] ?? "\n") === "\n"; // as a rule, and costs no copy
+  const at = first ? 0 : `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
   if (at >= 0) {
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
     const more = continued(behind.slice(1), rest);
