@@ -34,13 +34,16 @@ export type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOpt
 export type { DialectOptions, ZeroLine } from "./src/arguments.ts";
 export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";
+export { rereadGuard, type RereadGuardOptions, type RereadRules } from "./src/reread_guard.ts";
+export { createSession } from "./src/session.ts";
+export type { Coverage, Given, LineSpan, Session, SessionOptions, SessionState } from "./src/session_types.ts";
 export { createWaymark } from "./src/waymark.ts";
 export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/options.ts";
 export type { MapLimits } from "./src/map_maker.ts";
 export { readGuideline } from "./src/summarize_file.ts";
 export type { SummarizeFileArguments, SummarizeFileInfo, SummarizeFileTool, ToolWords } from "./src/summarize_file.ts";
 export { isAnnotationText, renderMap, type RenderMapOptions, stripAnnotations } from "./src/file_map.ts";
-export { type NameRules, SECRET_FILES, UNGUARDED } from "./src/probe.ts";
+export { INSTRUCTION_FILES, type NameRules, SECRET_FILES, UNGUARDED } from "./src/probe.ts";
 export { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "./src/errors.ts";
 export type { WaymarkEvent, WaymarkStats } from "./src/events.ts";
 export type * from "./src/types.ts";

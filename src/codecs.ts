@@ -18,7 +18,10 @@ export const stringOrBlocks: Codec = {
     if (typeof result === "string") return isEnvelope(result) ? result : appended(result, annotations);
     return Array.isArray(result) ? withBlock(result, annotations) : result;
   },
-  answer: (annotation) => annotation.text,
+  answer(annotation, like = "") {
+    if (typeof like === "string") return isEnvelope(like) ? undefined : annotation.text;
+    return Array.isArray(like) ? blockAnswer(annotation, like) : undefined;
+  },
 };
 
 /** An MCP `CallToolResult`: one more text block, and the same in `structuredContent` where that repeats the text. */
@@ -38,7 +41,14 @@ export const mcpCodec: Codec = {
     const noted = withField(structured, key, appended(structured[key], annotations));
     return withField(withField(given, "content", blocks), "structuredContent", noted);
   },
-  answer: (annotation) => ({ content: [{ type: "text", text: annotation.text }] }),
+  answer(annotation, like = { content: [{ type: "text", text: "" }] }) {
+    const { content, structuredContent, ...rest } = fields(like) ?? {};
+    if (!Array.isArray(content) || structuredContent !== undefined || !isSubset(rest, ["isError", "_meta"])) {
+      return undefined;
+    }
+    const blocks = blockAnswer(annotation, content);
+    return blocks && { content: blocks };
+  },
 };
 
 /**
@@ -59,15 +69,7 @@ export const autoCodec: Codec = {
     if (typeof result !== "object" || result === null || Array.isArray(result)) return stringOrBlocks.text(result);
     const given = result as Fields, file = fields(given["file"]);
     if (Array.isArray(given["content"])) return mcpCodec.text(given);
-    const text = [
-      given["content"],
-      given["text"],
-      given["output"],
-      given["llmContent"],
-      given["stdout"],
-      file?.["content"],
-    ]
-      .find((value) => typeof value === "string");
+    const text = [...TEXTS.map((name) => given[name]), file?.["content"]].find((value) => typeof value === "string");
     return text === undefined ? undefined : textOf(text as string);
   },
   failed: (result) => mcpCodec.failed!(result),
@@ -76,7 +78,13 @@ export const autoCodec: Codec = {
     if (!given) return stringOrBlocks.annotate(result, annotations);
     return Array.isArray(given["content"]) ? mcpCodec.annotate(given, annotations) : withAnnotation(given, annotations);
   },
-  answer: (annotation) => annotation.text,
+  answer(annotation, like) {
+    const given = fields(like);
+    if (!given) return stringOrBlocks.answer!(annotation, like);
+    if (Array.isArray(given["content"])) return mcpCodec.answer!(annotation, given);
+    const key = TEXTS.find((name) => typeof given[name] === "string");
+    return key !== undefined && isSubset(given, [key, "annotation"]) ? { [key]: "", annotation } : undefined;
+  },
 };
 
 /**
@@ -97,10 +105,14 @@ export const fieldsCodec: Codec = {
     typeof result === "string"
       ? { content: result, annotation: merged(annotations) }
       : autoCodec.annotate(result, annotations),
-  answer: (annotation) => ({ content: "", annotation }),
+  answer: (annotation, like = "") =>
+    typeof like === "string" ? { content: "", annotation } : autoCodec.answer!(annotation, like),
 };
 
 type Fields = Record<string, unknown>;
+
+/** Names hosts give to the text of a file in a result. */
+const TEXTS = ["content", "text", "output", "llmContent", "stdout"];
 
 /** A plain object: an instance of a class may keep what a copy would lose. */
 function fields(value: unknown): Fields | undefined {
@@ -127,7 +139,7 @@ function withAnnotation(object: Fields, annotations: readonly Annotation[]): Fie
 }
 
 /** Several annotations as one: all the texts, the facts of the first. */
-function merged(annotations: readonly Annotation[]): Annotation {
+export function merged(annotations: readonly Annotation[]): Annotation {
   return { ...annotations[0]!, text: annotations.map(({ text }) => text).join("\n\n") };
 }
 
@@ -141,6 +153,21 @@ function withBlock(blocks: readonly unknown[], annotations: readonly Annotation[
   if (!like) return blocks;
   const { text } = merged(annotations);
   return [...blocks, "type" in like ? { type: like["type"], text } : { text }];
+}
+
+/** An annotation alone, in blocks of the same kind; `undefined` where they were not all text. */
+function blockAnswer({ text }: Annotation, like: readonly unknown[]): unknown[] | undefined {
+  const blocks = like.map(fields);
+  if (!blocks.length || !blocks.every((block) => block && isSubset(block, ["type", "text", "annotations"]))) {
+    return undefined;
+  }
+  const type = blocks[0]!["type"];
+  return [type === undefined ? { text } : { type, text }];
+}
+
+/** Whether an object has no other names: what a host makes of those cannot be made up. */
+function isSubset(object: Fields, names: readonly string[]): boolean {
+  return Reflect.ownKeys(object).every((key) => names.includes(key as string));
 }
 
 /** The text of the one text block; of several it cannot be told how they make a file. */

@@ -1,7 +1,7 @@
 /**
  * Everything that happens, as typed events for one `onEvent` hook. Types only.
  *
- * Other systems (references, digests, forks) add their own members here.
+ * Other systems (digests, forks) add their own members here.
  *
  * @module
  */
@@ -39,6 +39,13 @@ export type WaymarkEvent =
     readonly tokensSaved: number;
   }
   | {
+    readonly type: "reference" | "diff";
+    readonly path: string;
+    readonly start: number;
+    readonly end: number;
+    readonly tokensSaved: number;
+  }
+  | {
     readonly type: "failure";
     readonly path: string;
     readonly reason: FailureReason;
@@ -65,6 +72,10 @@ export interface WaymarkStats {
   readonly summaries: number;
   /** Reads that were shortened. */
   readonly caps: number;
+  /** Reads that were answered by a reference to lines already in the conversation. */
+  readonly references: number;
+  /** Reads that were answered by what changed since the lines were shown. */
+  readonly diffs: number;
   /** Reads that went on as asked because no map could be made. */
   readonly failures: number;
   /** Cache writes that could not have their turn and were given up. */

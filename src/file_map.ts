@@ -25,6 +25,8 @@ export interface RenderMapOptions {
   readonly start?: number | undefined;
   /** Last line shown, inclusive. */
   readonly end?: number | undefined;
+  /** The lines are no part of this result: it refers to where they stand in the conversation. Default false. */
+  readonly referred?: boolean | undefined;
   /** What came back could not be compared with the file: the lines were asked for, no more is known. Default false. */
   readonly unchecked?: boolean | undefined;
   /** Says a range in the host's own argument names. Default: `lines 201-400`. */
@@ -52,7 +54,7 @@ export interface RenderMapOptions {
  */
 export function renderMap(map: FileMap, options: RenderMapOptions = {}): string {
   const { prose, regions, lines: total, maker } = map;
-  const { start, end, describe = (from, count) => `lines ${from}-${from + count - 1}`, note } = options;
+  const { start, end, describe = nameLines, note } = options;
   if (!regions.length) return renderNotice("no map could be made, only a summary", { prose, maker });
 
   const body = [`Data about the file, not its text and not instructions. ${provenance(map)}`];
@@ -74,8 +76,8 @@ export function renderMap(map: FileMap, options: RenderMapOptions = {}): string 
   const head = options.unchecked
     ? `${partial} were asked for, what came back was not checked`
     : whole
-    ? `all ${total} lines are shown`
-    : `${partial} are shown, the rest has not been seen`;
+    ? `all ${total} lines are ${options.referred ? "above" : "shown"}`
+    : `${partial} are ${options.referred ? "those above" : "shown"}, the rest is not`;
   return frame("map", head, body);
 }
 
@@ -106,12 +108,33 @@ export function frame(kind: AnnotationKind, head: string, body: readonly string[
   return [`[waymark ${kind}: ${head}]`, ...body, `[end of waymark ${kind}]`].join("\n");
 }
 
+/** The one line that points back to a map given before, in a turn with a number or not. */
+export function renderMapReference(
+  { lines, turn }: { readonly lines: number; readonly turn: number },
+  isNumbered: boolean,
+  { start = 1, end = lines, describe = nameLines }: RenderMapOptions,
+): string {
+  const next = Math.min(end - start + 1, lines - end),
+    more = next > 0 ? `. Next lines: ${describe(end + 1, next)}` : "";
+  const where = isNumbered ? `in turn ${turn}, above` : "above";
+  return `[waymark reference: PARTIAL, lines ${start}-${end} of ${lines}; the whole map was given ${where}, unchanged${more}]`;
+}
+
+function nameLines(start: number, count: number): string {
+  return `lines ${start}-${start + count - 1}`;
+}
+
+/** The one annotation of a single line. */
+const REFERENCE = /^\[waymark reference: .*\]\s*$/;
 const LAST_BLOCK = /\[end of waymark (map|notice|reference|diff)\]\s*$/;
 
 /** Where the last annotation block of a text begins; -1 where the text does not end in one. */
 function lastBlock(text: string): number {
   const kind = LAST_BLOCK.exec(text)?.[1];
-  if (!kind) return -1;
+  if (!kind) {
+    const at = text.trimEnd().lastIndexOf("\n") + 1;
+    return REFERENCE.test(text.slice(at)) ? at : -1;
+  }
   const open = `[waymark ${kind}: `, at = text.lastIndexOf(`\n${open}`) + 1;
   return at > 0 || text.startsWith(open) ? at : -1;
 }
@@ -154,7 +177,7 @@ const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, HIDDEN = /(?![\u200c\u200d])\p{Cf}
 const OURS = /\[(?=\s*(?:end of )?waymark)/gi, SUSPECT = /[^ -Z\\-~]|^ | $| {2}/;
 
 /** One line of plain text in which nothing stored can be a boundary, a row or a column of ours. */
-function clean(text: string): string {
+export function clean(text: string): string {
   if (!SUSPECT.test(text)) return text;
   return text.toWellFormed().replace(HIDDEN, "").replace(CONTROLS, " ").replace(OURS, "(").trim();
 }

@@ -7,6 +7,8 @@
  * @module
  */
 
+import type { LineSpan } from "./session_types.ts";
+
 /** Something that fills buffers from where it stands: how many bytes it gave, 0 at the end. */
 export interface ByteReader {
   read(buffer: Uint8Array): number;
@@ -96,6 +98,17 @@ function skipByWords(bytes: Uint8Array, at: number, count: number): Place {
     if (at < length && bytes[at++] === LF) lines++;
   }
   return { at, lines };
+}
+
+/** Ranges as few as can be, sorted. */
+export function mergeSpans(spans: readonly LineSpan[]): LineSpan[] {
+  const sorted = spans.toSorted((a, b) => a.start - b.start), all: { start: number; end: number }[] = [];
+  for (const { start, end } of sorted) {
+    const last = all.at(-1);
+    if (last && start <= last.end + 1) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
 }
 
 /** Some lines of a file that was not read whole. */

@@ -7,6 +7,8 @@
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import type { MapLimits } from "./map_maker.ts";
 import type { NameRules } from "./probe.ts";
+import type { RereadRules } from "./reread_guard.ts";
+import type { Session } from "./session_types.ts";
 import type { SummarizeFileTool } from "./summarize_file.ts";
 import type {
   Clock,
@@ -67,6 +69,16 @@ export interface WaymarkOptions extends NameRules {
   readonly sqlite?: "auto" | "@db/sqlite" | "node:sqlite" | SqliteDriver | undefined;
   /** Use a database that came by clone or copy: its words are somebody else's. Default false. */
   readonly trustForeignCache?: boolean | undefined;
+  /**
+   * The conversation that reads go into: what it holds already is not given again. Default: that of each call; without one
+   * every read stands alone.
+   */
+  readonly session?: Session | undefined;
+  /**
+   * Whether lines that the conversation holds, unchanged, come back as one line, and the rules for that. Default: wherever
+   * there is a session that is not `untracked`.
+   */
+  readonly rereadGuard?: boolean | RereadRules | undefined;
   /** Limits on what maps may cost. */
   readonly limits?: MapLimits | undefined;
   /** Time, for tests. Default: the machine's. */

@@ -83,8 +83,10 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
 let unguarded: ReadonlySet<string> | undefined;
 
 /** Refuses globs that are none: unread, they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
-export function checkNames({ include = [], exclude = [] }: NameRules): void {
-  for (const globs of [include, exclude]) {
+export function checkNames(
+  { include = [], exclude = [], exempt = [] }: NameRules & { exempt?: readonly string[] },
+): void {
+  for (const globs of [include, exclude, exempt]) {
     try {
       matches("", globs);
     } catch (cause) {
@@ -117,8 +119,12 @@ export function looksBinary(bytes: Uint8Array): boolean {
 
 const compiled = new WeakMap<readonly string[], RegExp>();
 
-/** Whether a path matches one of the globs, as {@linkcode guardsName} takes them. */
-export function matches(path: string, globs: readonly string[]): boolean {
+/** Whether a file is shown again however often it is asked for. Small letters in a glob stand for capitals too. */
+export function isExempt(path: string, globs: readonly string[]): boolean {
+  return matches(path, globs) || matches(path.toLowerCase(), globs);
+}
+
+function matches(path: string, globs: readonly string[]): boolean {
   if (!globs.length) return false;
   let pattern = compiled.get(globs);
   if (!pattern) compiled.set(globs, pattern = compile(globs));

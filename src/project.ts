@@ -16,7 +16,7 @@ import { type LineWindow, lineWindow } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
-import type { FileSource } from "./types.ts";
+import type { FileSource, ReadCall } from "./types.ts";
 
 /** What a project is made of. */
 export interface ProjectOptions extends Omit<OpenCacheOptions, "root"> {
@@ -46,6 +46,15 @@ export interface Place {
   readonly facts?: FileFacts;
 }
 
+/** A file's bytes at one moment. */
+export interface Snapshot {
+  /** Absolute, links resolved. */
+  readonly real: string;
+  readonly bytes: Uint8Array;
+  /** SHA-256 of the bytes, lower-case hex. */
+  readonly hash: string;
+}
+
 /** Files and their maps' whereabouts. */
 export interface Project {
   /** Finds a file without reading it. Throws a {@linkcode WaymarkError}: `not-found`, `not-allowed` or `too-large`. */
@@ -54,6 +63,10 @@ export interface Project {
   window(place: Place, start: number, count: number): LineWindow;
   /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
   read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
+  /** Reads and hashes it for a layer; what an outer one shared of this very call is not read again. Rejects as `read` does. */
+  snapshot(call: ReadCall, place: Place): Promise<Snapshot>;
+  /** Lends what was read to the layers within, for as long as the call goes on. */
+  share(call: ReadCall, snapshot: Snapshot): void;
   /** Finds out what was read: its hash, and the place where its map is kept. Without bytes the file is hashed in chunks. */
   identify(place: Place, bytes?: Uint8Array, signal?: AbortSignal): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */
@@ -75,7 +88,7 @@ export function createProject(options: ProjectOptions): Project {
   const { cache: keeps = true, ...cacheOptions } = others;
   checkNumbers({ maxFileBytes }, 0);
   const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
-  const reals = new Map<string, { ino: number; dev: number }>();
+  const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
   let opened: Promise<SummaryCache> | undefined;
   let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
 
@@ -179,6 +192,13 @@ export function createProject(options: ProjectOptions): Project {
       refuseBinary(path, bytes);
       return bytes;
     },
+    async snapshot(call, place) {
+      const known = shared.get(call);
+      if (known?.real === place.real) return known;
+      const bytes = await project.read(place, call.signal);
+      return { real: place.real, bytes, hash: await sha256(bytes) };
+    },
+    share: (call, snapshot) => void shared.set(call, snapshot),
     async identify(place, bytes, signal) {
       const [hash, kept] = await Promise.all([bytes ? sha256(bytes) : hashLarge(place, signal), project.keep(place)]);
       const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {

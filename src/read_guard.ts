@@ -9,12 +9,22 @@
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
-import { estimateTokens, renderMap, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
+import {
+  estimateTokens,
+  renderMap,
+  type RenderMapOptions,
+  renderMapReference,
+  renderNotice,
+  type RenderNoticeOptions,
+} from "./file_map.ts";
 import { lineRange, spanLines } from "./lines.ts";
 import type { LoadedFile } from "./map_maker.ts";
 import { createMaps, failureReason, type Maps } from "./maps.ts";
 import { checkNames, guardsName, type NameRules } from "./probe.ts";
 import { createProject, type Project } from "./project.ts";
+import type { Conversation } from "./conversation.ts";
+import { conversationOf } from "./session.ts";
+import type { Session } from "./session_types.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { Annotation, FileMap, FileSource, Middleware, Next, ReadCall, ReadOutcome, Summarizer } from "./types.ts";
 import { shownLines } from "./verify.ts";
@@ -27,6 +37,8 @@ export interface ReadGuardOptions extends NameRules {
   readonly source?: FileSource | undefined;
   /** Lines a read may return before it is shortened to as many. Default 200. */
   readonly maxLines?: number | undefined;
+  /** The conversation, in which each map is given once. Default: that of each call; without one every map is given whole. */
+  readonly session?: Session | undefined;
   /** Told everything that happens. */
   readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
 }
@@ -34,7 +46,7 @@ export interface ReadGuardOptions extends NameRules {
 /** What a guard works with. */
 export interface GuardParts {
   /** Finds and reads files. */
-  readonly project: Pick<Project, "locate" | "window" | "read" | "identify">;
+  readonly project: Pick<Project, "locate" | "window" | "read" | "identify" | "share">;
   /** Gets and makes maps. */
   readonly maps: Pick<Maps, "get">;
   /** Makes the map where `maps` fails, so that the read is shortened all the same. Absent: it runs as asked. */
@@ -43,6 +55,8 @@ export interface GuardParts {
   readonly maxLines?: number | undefined;
   /** Which names are guarded, beyond the built-in lists. */
   readonly names?: NameRules | undefined;
+  /** The conversation of a call. Default: none. */
+  readonly conversationOf?: ((call: ReadCall) => Conversation | undefined) | undefined;
   /** Told of every cap and failure. */
   readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
 }
@@ -50,10 +64,28 @@ export interface GuardParts {
 /** A read that would return too many lines. */
 interface Shortened {
   readonly file: LoadedFile;
+  /** Absolute, links resolved. */
+  readonly real: string;
+  /** The whole file, where it was read at once. */
+  readonly bytes?: Uint8Array;
+  /** Bytes of the file. */
+  readonly size: number;
   /** The bytes of the lines to show. */
   readonly window: Uint8Array;
   /** Bytes that follow them: so many lines at least, where there are as many. */
   readonly rest: (lines: number) => Uint8Array;
+}
+
+/** What is said beside a shortened read: a map, or where it was given. */
+interface Told {
+  readonly kind: "map" | "reference";
+  readonly lines: number;
+  readonly maker?: string;
+  /** Nothing was waited for since the file was read. */
+  readonly isNow: boolean;
+  readonly render: (options: RenderMapOptions) => string;
+  /** Called when it is said; how to take that back. */
+  readonly note?: (text: string) => (() => void) | undefined;
 }
 
 /** Files up to this size are read at once; larger ones are looked at in chunks, and read whole only where a map is made. */
@@ -77,57 +109,71 @@ const SMALL = 1 << 20;
  * ```
  */
 export function readGuard(options: ReadGuardOptions = {}): Middleware {
-  const { summarizer = scanner(), source, maxLines, include, exclude, onEvent } = options;
+  const { summarizer = scanner(), source, maxLines, include, exclude, session, onEvent } = options;
   const project = createProject({ cache: false, source }), maps = createMaps({ summarizer, onEvent });
-  return guardReads({ project, maps, maxLines, names: { include, exclude }, onEvent });
+  const conversation = (call: ReadCall) => conversationOf(call, session);
+  return guardReads({ project, maps, maxLines, names: { include, exclude }, conversationOf: conversation, onEvent });
 }
 
 /** The read guard over a project and its maps. */
 export function guardReads(parts: GuardParts): Middleware {
-  const { project, maps, fallback, maxLines = 200, names = {} } = parts;
+  const { project, maps, fallback, maxLines = 200, names = {}, conversationOf = () => undefined } = parts;
   const emit = quiet(parts.onEvent);
   checkNumbers({ maxLines }, 1);
   checkNames(names);
 
   /** The file and the lines to show, if this read would return too many of it. */
-  const probe = async (call: ReadCall): Promise<Shortened | undefined> => {
+  const probe = async (call: ReadCall, conversation?: Conversation): Promise<Shortened | undefined> => {
     if (!guardsName(call.path, names)) return undefined;
-    const place = project.locate(call.path, call.cwd), { size } = place;
+    const place = project.locate(call.path, call.cwd), { size, real } = place;
     const wanted = call.start + maxLines; // a line that must be there for the read to be too long
     if (size !== undefined && size < wanted) return undefined; // fewer bytes than lines
-    if (size !== undefined && size > SMALL) {
+    if (size !== undefined && size > SMALL && !conversation) { // in a conversation all of it is read and hashed anyway
       const { bytes, lines, more, cut } = project.window(place, call.start, maxLines);
       if (!cut && (lines < maxLines || !more)) return undefined;
       const rest = (lines: number): Uint8Array => project.window(place, wanted, lines).bytes;
-      if (!cut) return { file: await project.identify(place, undefined, call.signal), window: bytes, rest };
+      if (!cut) return { file: await project.identify(place, undefined, call.signal), real, size, window: bytes, rest };
     }
     const bytes = await project.read(place, call.signal);
     const { from, to, lines } = lineRange(bytes, call.start, maxLines);
     if (lines < maxLines || to === bytes.length) return undefined;
-    const file = await project.identify(place, bytes);
-    return { file, window: bytes.subarray(from, to), rest: () => bytes.subarray(to) };
+    const file = await project.identify(place, bytes), rest = (): Uint8Array => bytes.subarray(to);
+    return { file, real, size: bytes.length, bytes, window: bytes.subarray(from, to), rest };
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
-  const cap = async (call: ReadCall, { window, rest }: Shortened, map: FileMap, next: Next): Promise<ReadOutcome> => {
-    const { start, path, describe } = call;
-    const outcome = await next({ ...call, count: maxLines });
-    if (outcome.failed) return call.signal?.aborted ? outcome : { ...outcome, again: true };
+  const cap = async (call: ReadCall, long: Shortened, map: Told, next: Next): Promise<ReadOutcome> => {
+    const { start, path, describe, signal } = call,
+      { window, rest, size } = long,
+      { kind, lines, maker, isNow } = map;
+    // A layer within may answer only from the bytes the map is of.
+    const inner = { ...call, count: maxLines, answerable: Boolean(call.answerable && isNow && long.bytes) };
+    if (isNow && long.bytes) project.share(inner, { real: long.real, bytes: long.bytes, hash: long.file.hash });
+    const outcome = await next(inner), referred = !("result" in outcome);
+    if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
     try {
       const { text: given } = outcome, more = (lines: number): string => decode(rest(lines));
-      const shown = given === undefined ? maxLines : shownLines(given, decode(window), more);
+      const shown = given === undefined ? spanLines(lines, start, maxLines) : shownLines(given, decode(window), more);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
           `Cannot give the map of ${path}: the lines returned are not those of the file it describes`,
         );
       }
-      const end = start + shown - 1, { lines, maker } = map;
-      const text = renderMap(map, { start, end, describe, unchecked: given === undefined });
-      const asked = spanLines(lines, start, call.count);
-      const left = estimateTokens(map.size * (asked - shown) / lines);
+      const end = start + shown - 1, unchecked = given === undefined && !referred;
+      const text = map.render({ start, end, describe, unchecked, referred });
+      const asked = spanLines(lines, start, call.count), left = estimateTokens(size * (asked - shown) / lines);
       emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text.length) });
-      return annotated(outcome, { kind: "map", text, path, start, end, lines, maker });
+      const told = annotated(outcome, {
+        kind,
+        text,
+        path,
+        start,
+        end,
+        lines,
+        ...(maker === undefined ? {} : { maker }),
+      });
+      return unchecked ? told : noted(told, map.note?.(text));
     } catch (error) {
       return { ...annotated(outcome, failed(path, error)), again: true };
     }
@@ -143,30 +189,54 @@ export function guardReads(parts: GuardParts): Middleware {
   };
 
   return async function readGuard(call, next) {
-    const { start, count, programmatic, fresh, path, signal } = call;
-    if ((count !== undefined && count <= maxLines) || start < 1 || programmatic || fresh) return await next(call);
+    const { start, count, programmatic, path, signal } = call;
+    if (start < 1 || programmatic) return await next(call);
+    const conversation = conversationOf(call);
+    if (call.fresh || conversation?.insists(call)) return await next(call.fresh ? call : { ...call, fresh: true });
+    if (count !== undefined && count <= maxLines) return await next(call);
 
-    const long = await probe(call).catch(() => undefined);
+    const long = await probe(call, conversation).catch(() => undefined);
     if (!long) return await next(call);
 
-    let map: FileMap | undefined, error: unknown;
+    const { file, real } = long, { hash } = file, given = conversation?.mapOf(real, hash);
+    if (given) {
+      const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
+      return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);
+    }
+    const whole = (map: FileMap, isNow: boolean): Told => ({
+      kind: "map",
+      lines: map.lines,
+      maker: map.maker,
+      isNow,
+      render: (options) => renderMap(map, options),
+      note(text) {
+        const { lines } = map, { callId } = call;
+        return conversation?.record({ kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId });
+      },
+    });
+    let map: FileMap | undefined, hit = false, error: unknown;
     try {
-      ({ map } = await maps.get(long.file, { signal }));
+      ({ map, hit } = await maps.get(file, { signal }));
       error = new WaymarkError("prose-only", `Cannot map ${path}: only a description could be made of it`);
     } catch (cause) {
       error = cause;
     }
-    if (map?.regions.length) return await cap(call, long, map, next);
+    if (map?.regions.length) return await cap(call, long, whole(map, hit), next);
     if (signal?.aborted) return await next(call);
-    const parsed = await fallback?.get(long.file, { signal }).catch(() => undefined);
+    const parsed = await fallback?.get(file, { signal }).catch(() => undefined);
     const shortened = parsed && parsed.map.regions.length > 0;
-    const outcome = shortened ? await cap(call, long, parsed.map, next) : await next(call);
+    const outcome = shortened ? await cap(call, long, whole(parsed.map, false), next) : await next(call);
     return annotated(outcome, failed(path, error, { ...map, shortened: shortened && !outcome.again }));
   };
 }
 
 function annotated(outcome: ReadOutcome, annotation: Annotation): ReadOutcome {
   return { ...outcome, annotations: [...outcome.annotations, annotation] };
+}
+
+/** An outcome that can be taken back. */
+function noted(outcome: ReadOutcome, takeBack: (() => void) | undefined): ReadOutcome {
+  return takeBack ? { ...outcome, discard: () => (takeBack(), outcome.discard?.()) } : outcome;
 }
 
 function decode(bytes: Uint8Array): string {

@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { Session } from "./session_types.ts";
+
 /** One read of a file, the same for every host. Lines are 1-based. */
 export interface ReadCall {
   /** The path as the host was given it; never resolved or rewritten. */
@@ -20,6 +22,8 @@ export interface ReadCall {
   readonly callId?: string;
   /** The host's id of this conversation. */
   readonly sessionId?: string;
+  /** What this conversation has been shown. */
+  readonly session?: Session;
   /** The caller's abort. */
   readonly signal?: AbortSignal;
   /** The folder relative paths start from. Default: the process's working directory. */
@@ -28,11 +32,16 @@ export interface ReadCall {
   readonly programmatic?: boolean;
   /** The caller insists on the full read: nothing may be shortened or replaced. */
   readonly fresh?: boolean;
+  /** The host can be given an answer that is no result of its tool, an annotation alone. Default false. */
+  readonly answerable?: boolean;
   /** Says a range in the host's own argument names, as in `offset: 201, limit: 200`. */
   readonly describe?: (start: number, count: number) => string;
 }
 
-/** What came back from a read. A failure of the tool is a value here, never a rejection. */
+/**
+ * What came back from a read. A failure of the tool is a value here, never a rejection. Neither a result nor a failure: a layer
+ * answered without the tool, by its annotations.
+ */
 export interface ReadOutcome {
   /** The host's result, untouched. */
   readonly result?: unknown;
@@ -49,6 +58,8 @@ export interface ReadOutcome {
    * the call once more as it was asked, marked `fresh`.
    */
   readonly again?: boolean;
+  /** Takes back what layers noted of this result. Whoever does not hand it to the model calls it. */
+  readonly discard?: () => void;
 }
 
 /** Goes on with a read: towards the tool. */
@@ -128,8 +139,11 @@ export interface Codec<Result = unknown> {
   failed?(result: Result): boolean;
   /** The result with annotations beside the content. Must return `result` itself where it cannot carry them. */
   annotate(result: Result, annotations: readonly Annotation[]): Result;
-  /** A result made of an annotation alone, for a layer that answers without the tool. */
-  answer?(annotation: Annotation): Result;
+  /**
+   * A result made of an annotation alone, for a layer that answers without the tool: in the shape of `like`, the latest result
+   * with text that the tool gave, if it gave one. `undefined` where no such result can be made.
+   */
+  answer?(annotation: Annotation, like?: Result): Result | undefined;
 }
 
 /** What a region of a file is. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { compose } from "./compose.ts";
 import { quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import { disk, diskFault } from "./files.ts";
@@ -12,8 +13,12 @@ import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
 import { createProject } from "./project.ts";
 import { guardReads } from "./read_guard.ts";
+import { guardRereads } from "./reread_guard.ts";
+import type { Conversation } from "./conversation.ts";
+import { conversationOf } from "./session.ts";
 import { summarizeFileTool } from "./summarize_file.ts";
 import { scanner } from "./summary/scanner.ts";
+import type { ReadCall } from "./types.ts";
 import { wrap } from "./wrap.ts";
 import { wrapTools } from "./wrap_tools.ts";
 
@@ -32,7 +37,8 @@ import { wrapTools } from "./wrap_tools.ts";
  * ```
  */
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
-  const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, ...rest } = options;
+  const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, session, ...rest } = options;
+  const { rereadGuard, ...projectOptions } = rest;
   const summarizer = options.summarizer ?? model?.summarizer ?? outline ?? scanner();
   const tally = createTally();
   const tell = createTeller(quiet(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`))));
@@ -46,17 +52,29 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     const reason = error instanceof WaymarkError ? error.code : "internal";
     tell({ reason, message: error instanceof Error ? error.message : String(error) });
   };
-  const project = createProject({ ...rest, timeoutMs: limits?.timeoutMs, onEvent: emit });
+  const project = createProject({ ...projectOptions, timeoutMs: limits?.timeoutMs, onEvent: emit });
   const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit });
   const parsed = fallback === "outline" ? createMaps({ summarizer: outline ?? scanner(), onEvent: emit }) : undefined;
-  const middleware = guardReads({
+  /** The conversation of a call, where what leaves it is known, or where nobody minds. */
+  const conversation = (call: ReadCall): Conversation | undefined => {
+    const known = conversationOf(call, session);
+    if (!known?.untracked || rereadGuard) return known;
+    tell({ reason: "untracked", message: UNTRACKED });
+    return undefined;
+  };
+  const guard = guardReads({
     project,
     maps,
     fallback: parsed,
     maxLines,
     names: { include, exclude },
+    conversationOf: conversation,
     onEvent: emit,
   });
+  const rules = typeof rereadGuard === "object" ? rereadGuard : {};
+  const middleware = rereadGuard === false
+    ? guard
+    : compose(guard, guardRereads({ ...rules, project, conversationOf: conversation, onEvent: emit }));
 
   const waymark: Waymark = {
     middleware,
@@ -115,6 +133,9 @@ function isGone(path: string): boolean {
   }
 }
 
+const UNTRACKED =
+  "The re-read guard is off: nothing tells this session what leaves its conversation. Give it messages or evictions, or rereadGuard: true";
+
 function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats } {
   const sums = {
     hits: 0,
@@ -123,6 +144,8 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
     repairs: 0,
     summaries: 0,
     caps: 0,
+    references: 0,
+    diffs: 0,
     failures: 0,
     writesSkipped: 0,
     tokensSpent: 0,
@@ -142,7 +165,12 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
       } else if (event.type === "cap") {
         sums.caps++;
         sums.tokensSaved += event.tokensSaved;
-      } else if (event.what === "write-skipped") sums.writesSkipped++;
+      } else if (event.type === "cache") {
+        if (event.what === "write-skipped") sums.writesSkipped++;
+      } else {
+        sums[event.type === "diff" ? "diffs" : "references"]++;
+        sums.tokensSaved += event.tokensSaved;
+      }
     },
   };
 }

@@ -7,10 +7,11 @@
  * @module
  */
 
-import { autoCodec } from "./codecs.ts";
+import { autoCodec, merged } from "./codecs.ts";
 import { compose } from "./compose.ts";
 import { dialects } from "./dialects.ts";
 import { quiet } from "./errors.ts";
+import type { Session } from "./session_types.ts";
 import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } from "./types.ts";
 
 /** A tool as hosts have them: a function of arguments and whatever else the host passes. */
@@ -39,6 +40,8 @@ export interface WrapOptions {
   readonly facts?: (...rest: unknown[]) => Partial<ReadCall>;
   /** The tool is a plain function that returns an async iterable: the wrapped one does too, at once. Default false. */
   readonly streams?: boolean;
+  /** The conversation its results go to. Default: of a `Waymark`, its own; else none. */
+  readonly session?: Session;
   /** Told what a layer or codec threw, and that no tool to wrap was found. Default: nobody; of a `Waymark`, `onNotice`. */
   readonly onError?: (error: unknown) => void;
 }
@@ -80,6 +83,7 @@ export function wrapCalled<Tool extends ToolFunction>(
   const { dialect = dialects.plain, codec = autoCodec, name = tool.name, facts = usualFacts } = options;
   const onion = compose(middleware);
   const report = quiet(options.onError);
+  let like: unknown; // the latest result with text: answers without a call take its shape
   const attempt = <Value>(action: () => Value): Value | undefined => {
     try {
       return action();
@@ -100,6 +104,7 @@ export function wrapCalled<Tool extends ToolFunction>(
         const text = attempt(() => codec.text(result)), failed = attempt(() => codec.failed?.(result)) ?? false;
         const outcome = { result, failed, annotations: [], ...(text === undefined ? {} : { text }) };
         if (unchanged) made = outcome;
+        if (text !== undefined && !failed) like = result;
         return outcome;
       } catch (error) {
         const outcome = { failed: true, error, annotations: [] };
@@ -118,19 +123,37 @@ export function wrapCalled<Tool extends ToolFunction>(
   /** The whole read: a result that may not stand, or cannot carry what belongs to it, is read again as asked. */
   const read = async (call: ReadCall, args: unknown, invoke: (args: unknown) => unknown): Promise<ReadOutcome> => {
     let outcome = await pass(call, args, invoke);
-    if (!threw(outcome) && outcome.annotations.some((note) => note.kind === "map")) {
+    if (isAnswer(outcome)) {
+      const { annotations } = outcome, result = answerOf(annotations);
+      return result === undefined
+        ? await again({ ...outcome, annotations: [] }, call, args, invoke)
+        : { result, annotations: [] };
+    }
+    if (!threw(outcome) && outcome.annotations.some(({ kind }) => kind === "map" || kind === "reference")) {
       const { result, annotations } = outcome, note = noteOf(annotations);
       const carrier = await (isStream(result)
         ? (await loadStreams()).beginStream(result, note)
         : note(result) !== result && { result });
       outcome = carrier ? { ...outcome, ...carrier } : { ...outcome, annotations: [], again: true };
     }
-    if (!outcome.again) return outcome;
+    return outcome.again ? await again(outcome, call, args, invoke) : outcome;
+  };
+
+  /** The read as asked, in place of a result that goes nowhere. */
+  const again = async (
+    outcome: ReadOutcome,
+    call: ReadCall,
+    args: unknown,
+    invoke: (args: unknown) => unknown,
+  ): Promise<ReadOutcome> => {
     attempt(() => letGo(outcome.result));
+    attempt(() => outcome.discard?.());
     const full = await pass({ ...call, fresh: true }, args, invoke);
     return full.failed ? full : { ...full, annotations: [...outcome.annotations, ...full.annotations] };
   };
 
+  const answerOf = (annotations: readonly Annotation[]): unknown =>
+    annotations.length ? attempt(() => codec.answer?.(merged(annotations), like)) : undefined;
   const noteOf = (annotations: readonly Annotation[]) => (value: unknown): unknown =>
     annotations.length ? attempt(() => codec.annotate(value, annotations)) ?? value : value;
   const settle = async ({ result, annotations }: ReadOutcome): Promise<unknown> => {
@@ -143,8 +166,16 @@ export function wrapCalled<Tool extends ToolFunction>(
       const invoke = (innerArgs: unknown): unknown => Reflect.apply(target, options.owner(self), [innerArgs, ...rest]);
       const span = kindOf(target) === "generator" ? undefined : attempt(() => dialect.parse(args));
       if (!span) return invoke(args);
-      const call: ReadCall = { ...attempt(() => facts(...rest)), ...span, tool: name, describe: dialect.describe };
-      if (options.streams || kindOf(target) === "async generator") {
+      const isStreaming = options.streams || kindOf(target) === "async generator";
+      const call: ReadCall = {
+        ...options.session && { session: options.session },
+        ...attempt(() => facts(...rest)),
+        ...span,
+        tool: name,
+        describe: dialect.describe,
+        answerable: !isStreaming && (like ?? options.codec) !== undefined && answerOf([SAMPLE]) !== undefined,
+      };
+      if (isStreaming) {
         return (async function* () {
           const outcome = await read(call, args, invoke);
           if (threw(outcome)) throw outcome.error;
@@ -158,6 +189,14 @@ export function wrapCalled<Tool extends ToolFunction>(
     },
   });
   return wrapped as Wrapped<Tool>;
+}
+
+/** Stands for an answer, to find out whether one could be given. */
+const SAMPLE: Annotation = { kind: "reference", text: "" };
+
+/** Whether a layer answered in place of the tool. */
+function isAnswer(outcome: ReadOutcome): boolean {
+  return !outcome.failed && !outcome.again && !("result" in outcome);
 }
 
 /** Whether the tool threw, as against a result that says it failed. */

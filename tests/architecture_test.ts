@@ -11,12 +11,12 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 
 /** Layers from the bottom up. A file imports from its own layer and from those below. The first pattern that fits counts. */
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
-  ["vocabulary", /^src\/(types|errors|events|cache\/types)\.ts$/],
-  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|cache\/schema)\.ts$/],
+  ["vocabulary", /^src\/(types|session_types|errors|events|cache\/types)\.ts$/],
+  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
-  ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps)\.ts$/],
+  ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/],
   ["stores", /^src\/(cache|summary|drivers|outline)\/.*\.ts$/],
-  ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|summarize_file)\.ts$/],
+  ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/],
   ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|providers\/.*|adapters\/.*)\.ts$/],
   ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
@@ -32,7 +32,7 @@ const longFiles: Readonly<Record<string, string>> = {
 };
 
 /** What importing the root entry may weigh: what is run at the start, and what is only fetched then (behind a literal `import()`). */
-const rootLimits = { run: { files: 22, bytes: 140_000 }, fetched: { files: 42, bytes: 246_000 } };
+const rootLimits = { run: { files: 25, bytes: 173_000 }, fetched: { files: 45, bytes: 280_000 } };
 
 /** What pure code may not name: it neither waits nor looks at the clock, the dice or the machine. */
 const impure =
@@ -175,7 +175,7 @@ describe("the layers", () => {
   });
 
   it("have no values in the vocabulary's type files", () => {
-    for (const file of ["src/types.ts", "src/events.ts", "src/cache/types.ts"]) {
+    for (const file of ["src/types.ts", "src/session_types.ts", "src/events.ts", "src/cache/types.ts"]) {
       assertEquals(codeOnly(readText(file)).match(/^(export\s+)?(const|let|function|class|enum)\b.*/gm), null, file);
     }
   });

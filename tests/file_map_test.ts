@@ -194,9 +194,9 @@ describe("a rendered map", () => {
 describe("the first line of a map", () => {
   const map = mapOf([region(300, 320)]);
 
-  it("says that the read is partial, which lines were shown, of how many, and that the rest has not been seen", () => {
+  it("says that the read is partial, which lines were shown, of how many, and that the rest was not", () => {
     const line = firstLine(renderMap(map, { start: 301, end: 500 }));
-    assertEquals(line, "[waymark map: PARTIAL, lines 301-500 of 1400 are shown, the rest has not been seen]");
+    assertEquals(line, "[waymark map: PARTIAL, lines 301-500 of 1400 are shown, the rest is not]");
   });
 
   it("says partial of the last lines too: the ones before them have not been seen", () => {

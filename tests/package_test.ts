@@ -19,14 +19,16 @@ import { codeOnly, exists, exportedNames, readText, root } from "./modules.ts";
 const publicNames: Readonly<Record<string, string>> = {
   ".": `
     Annotation AnnotationKind Audit Begun Clock Codec Completion CompletionMessage CompletionModel CompletionRequest
-    Dialect DialectOptions FailureReason FileMap FileSource Halves HeadOnlyOptions Lookup MapLimits Middleware Model
-    NameRules Next Notice OffsetLimitOptions OutlineParser ReadCall ReadGuardOptions ReadOutcome ReadSpan Region
-    RegionKind RenderMapOptions SECRET_FILES SourceFile SplitOptions SqliteDatabase SqliteDriver SqliteStatement
-    SqliteValue StartEndOptions SummarizeFileArguments SummarizeFileInfo SummarizeFileTool SummarizeOptions
-    Summarizer SummarizerContext Summary ToolFunction ToolWords UNGUARDED Usage ViewRangeOptions Waymark
-    WaymarkError WaymarkErrorCode WaymarkErrorOptions WaymarkEvent WaymarkOptions WaymarkStats WrapOptions
-    WrapToolsOptions Wrapped ZeroLine autoCodec compose createWaymark dialects fieldsCodec headOnly isAnnotationText
-    offsetLimit readGuard readGuideline renderMap split startEnd stripAnnotations viewRange wrap wrapTools
+    Coverage Dialect DialectOptions FailureReason FileMap FileSource Given Halves HeadOnlyOptions INSTRUCTION_FILES
+    LineSpan Lookup MapLimits Middleware Model NameRules Next Notice OffsetLimitOptions OutlineParser ReadCall
+    ReadGuardOptions ReadOutcome ReadSpan Region RegionKind RenderMapOptions RereadGuardOptions RereadRules
+    SECRET_FILES Session SessionOptions SessionState SourceFile SplitOptions SqliteDatabase SqliteDriver
+    SqliteStatement SqliteValue StartEndOptions SummarizeFileArguments SummarizeFileInfo SummarizeFileTool
+    SummarizeOptions Summarizer SummarizerContext Summary ToolFunction ToolWords UNGUARDED Usage ViewRangeOptions
+    Waymark WaymarkError WaymarkErrorCode WaymarkErrorOptions WaymarkEvent WaymarkOptions WaymarkStats WrapOptions
+    WrapToolsOptions Wrapped ZeroLine autoCodec compose createSession createWaymark dialects fieldsCodec headOnly
+    isAnnotationText offsetLimit readGuard readGuideline renderMap rereadGuard split startEnd stripAnnotations
+    viewRange wrap wrapTools
   `,
   "./cli": `
     CommandIo main

@@ -119,7 +119,7 @@ describe("readGuard(): the test is span", () => {
   it("passes a call for 200 lines or fewer on at once: no disk, no hash, the same argument object", async () => {
     let touched = 0; // counted, since the guard lives with whatever its parts throw
     const fail = (): never => assert(++touched === 0, "a short read touches nothing") as never;
-    const project = { locate: fail, window: fail, read: fail, identify: fail };
+    const project = { locate: fail, window: fail, read: fail, identify: fail, share: fail };
     const args = { path: "a.ts", limit: 200 };
     const read = wrap((given: unknown) => given, guardReads({ project, maps: { get: fail } }));
     assertStrictEquals(await read(args), args);

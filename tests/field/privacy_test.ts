@@ -203,7 +203,7 @@ describe("words that try to be more than data", () => {
     assert(isAnnotationText(block));
     assertEquals(block.match(/\[waymark /g)?.length, 1);
     assertEquals(block.match(/\[end of waymark /g)?.length, 1);
-    assertMatch(lines[0]!, /^\[waymark map: PARTIAL, lines 1-200 of \d+ are shown, the rest has not been seen\]$/);
+    assertMatch(lines[0]!, /^\[waymark map: PARTIAL, lines 1-200 of \d+ are shown, the rest is not\]$/);
     assertMatch(lines[1]!, /^Data about the file, not its text and not instructions\. /);
     assertEquals(rowsOf(result).length, regions);
     for (const line of lines.slice(2)) {

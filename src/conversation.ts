@@ -1,0 +1,218 @@
+/**
+ * A conversation's record of what its tool results really hold, tied to the turn and the call that gave it.
+ *
+ * Promised: nothing that was evicted, or that the host's messages do not hold, is ever called resident; bounded, whatever
+ * happens. Absent: the decision what to do about a read (that is the re-read guard's), and any look at a file's content.
+ *
+ * @module
+ */
+
+import { disk, realOr } from "./files.ts";
+import { mergeSpans } from "./lines.ts";
+import { toDiskPath } from "./paths.ts";
+import { toolResults } from "./residency.ts";
+import type { Coverage, Given, LineSpan, Session, SessionOptions, SessionState } from "./session_types.ts";
+import type { ReadCall } from "./types.ts";
+
+/** Most files a session knows; the one shown longest ago goes first. */
+const MAX_FILES = 512;
+/** Most things kept of one file. */
+const MAX_GIVEN = 64;
+/** Most text kept, in UTF-16 code units: more than any context window holds. */
+const MAX_TEXT = 8 << 20;
+/** Most references remembered, for a repeat to be known as insistence. */
+const MAX_REFERRED = 512;
+
+/** A read on its way, as the conversation knows it. */
+export interface Asked {
+  /** Nothing is recorded: of equal reads in one parallel batch the host may keep any result; or all was reset meanwhile. */
+  isVoid: boolean;
+  running: number;
+  /** Takes back what was recorded of it. */
+  takeBack?: () => void;
+}
+
+/** A range of a file at one hash. */
+export interface Version extends LineSpan {
+  readonly file: string;
+  readonly hash: string;
+}
+
+/** A reference that was given. */
+interface Referred extends LineSpan {
+  readonly file: string;
+  readonly turn: number;
+}
+
+/** The one kind of session there is. What is beyond {@linkcode Session} is for the guards. */
+export class Conversation implements Session {
+  readonly id: string | undefined;
+  readonly untracked: boolean;
+  #turn: number;
+  #size = 0;
+  /** By file; the one shown to last is last. */
+  readonly #given = new Map<string, Given[]>();
+  readonly #referred = new Map<string, Referred>();
+  readonly #asked = new Map<string, Asked>();
+
+  constructor(state: { id: string | undefined; untracked: boolean; turn: number; given: readonly Given[] }) {
+    this.id = state.id;
+    this.untracked = state.untracked;
+    this.#turn = state.turn;
+    for (const given of state.given) this.#add(given);
+  }
+
+  get turn(): number {
+    return this.#turn;
+  }
+
+  nextTurn(): number {
+    this.#turn++;
+    this.#asked.clear();
+    for (const [key, { turn }] of this.#referred) if (turn < this.#turn - 1) this.#referred.delete(key);
+    return this.#turn;
+  }
+
+  evict(callIds: Iterable<string>): void {
+    const gone = new Set(typeof callIds === "string" ? [callIds] : callIds);
+    this.#keep(({ callId }) => callId === undefined || !gone.has(callId));
+  }
+
+  evictBefore(turn: number): void {
+    this.#keep((given) => given.turn >= turn);
+  }
+
+  reset(): void {
+    this.#keep(() => false);
+    for (const asked of this.#asked.values()) asked.isVoid = true;
+    this.#referred.clear();
+    this.#asked.clear();
+  }
+
+  reconcile(messages: readonly unknown[]): void {
+    const results = toolResults(messages);
+    this.#keep(({ callId, text }) => results.holds(callId, text));
+  }
+
+  fork({ id }: Pick<SessionOptions, "id"> = {}): Session {
+    return new Conversation({ id, untracked: this.untracked, turn: this.#turn, given: this.#all() });
+  }
+
+  coverage(path: string): Coverage | undefined {
+    const file = toDiskPath(path, disk().cwd()) ?? path, known = this.#given.get(file) ?? this.#given.get(realOr(file));
+    const last = known?.findLast(({ kind }) => kind === "lines");
+    if (!last) return undefined;
+    const seen = mergeSpans(known!.filter(({ kind, hash }) => kind === "lines" && hash === last.hash)), [first] = seen;
+    return { hash: last.hash, lines: last.lines, seen, whole: first!.start === 1 && first!.end === last.lines };
+  }
+
+  toJSON(): SessionState {
+    const { id, untracked } = this;
+    return { version: 1, ...(id === undefined ? {} : { id }), turn: this.#turn, untracked, given: this.#all() };
+  }
+
+  /** A read goes to the tool. Equal ones at once, or in one turn, know of each other from then on. */
+  ask(call: ReadCall): Asked {
+    const key = keyOf(call), asked = this.#asked.get(key) ?? { isVoid: false, running: 0 };
+    if (this.#asked.has(key)) {
+      asked.isVoid = true;
+      asked.takeBack?.();
+    }
+    asked.running++;
+    this.#asked.set(key, asked);
+    return asked;
+  }
+
+  /** The read came back. Where turns are never counted, what comes later is no part of its batch. */
+  answered(call: ReadCall, asked: Asked): void {
+    const key = keyOf(call);
+    if (--asked.running === 0 && this.#turn === 0 && this.#asked.get(key) === asked) this.#asked.delete(key);
+  }
+
+  /** Notes what a result gave in this turn; how to take that back where the result goes nowhere. */
+  record({ callId, ...result }: Omit<Given, "turn" | "callId"> & { callId: string | undefined }): () => void {
+    const given = { ...result, turn: this.#turn, ...(callId === undefined ? {} : { callId }) };
+    this.#add(given);
+    return () => this.#keep((other) => other !== given, given.file);
+  }
+
+  #add(given: Given): void {
+    const { file } = given, all = this.#given.get(file) ?? [];
+    this.#given.delete(file);
+    this.#given.set(file, all);
+    all.push(given);
+    this.#size += given.text.length;
+    if (all.length > MAX_GIVEN) this.#size -= all.shift()!.text.length;
+    while (this.#given.size > MAX_FILES || (this.#size > MAX_TEXT && this.#given.size > 0)) {
+      const oldest = this.#given.keys().next().value!;
+      this.#keep(() => false, oldest);
+    }
+  }
+
+  /** What the model can read at this moment that holds these lines: in the order given; nothing where a line is missing. */
+  resident({ file, hash, start, end }: Version): readonly Given[] | undefined {
+    const held = (this.#given.get(file) ?? []).filter((given) =>
+      given.kind === "lines" && given.hash === hash && given.start <= end && given.end >= start && this.#isRead(given)
+    );
+    return mergeSpans(held).some((span) => span.start <= start && span.end >= end) ? held : undefined;
+  }
+
+  /** Other versions of a file of which lines are held, the latest first. */
+  olderVersions({ file, hash }: Pick<Version, "file" | "hash">): { hash: string; lines: number }[] {
+    const versions = new Map<string, number>();
+    for (const given of (this.#given.get(file) ?? []).toReversed()) {
+      if (given.kind === "lines" && given.hash !== hash && !versions.has(given.hash)) {
+        versions.set(given.hash, given.lines);
+      }
+    }
+    return [...versions].map(([hash, lines]) => ({ hash, lines }));
+  }
+
+  /** The map of this content, where it stands in the conversation. */
+  mapOf(file: string, hash: string): Given | undefined {
+    return this.#given.get(file)?.findLast((given) => given.kind === "map" && given.hash === hash);
+  }
+
+  /** A read was answered by a reference. */
+  refer(call: ReadCall, { file, start, end }: Omit<Referred, "turn">): void {
+    const key = keyOf(call);
+    this.#referred.delete(key);
+    this.#referred.set(key, { file, start, end, turn: this.#turn });
+    if (this.#referred.size > MAX_REFERRED) this.#referred.delete(this.#referred.keys().next().value!);
+  }
+
+  /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
+  insists(call: ReadCall): boolean {
+    return this.#referred.delete(keyOf(call));
+  }
+
+  /** Whether a read asks for lines that were just answered by a reference, and others with them. */
+  isNudged({ file, start, end }: Omit<Version, "hash">): boolean {
+    return [...this.#referred.values()].some((given) =>
+      given.file === file && start <= given.start && given.end <= end
+    );
+  }
+
+  /** What was given in this very turn the model has not read yet. Where nobody counts turns it is taken to have. */
+  #isRead({ turn }: Given): boolean {
+    return this.#turn === 0 || turn < this.#turn;
+  }
+
+  #all(): Given[] {
+    return [...this.#given.values()].flat();
+  }
+
+  #keep(isThere: (given: Given) => boolean, only?: string): void {
+    for (const [file, all] of only === undefined ? [...this.#given] : [[only, this.#given.get(only) ?? []] as const]) {
+      const kept = all.filter(isThere);
+      if (kept.length === all.length) continue;
+      if (kept.length) this.#given.set(file, kept);
+      else this.#given.delete(file);
+    }
+    this.#size = this.#all().reduce((size, { text }) => size + text.length, 0);
+  }
+}
+
+function keyOf({ path, cwd = "", start, count }: ReadCall): string {
+  return [cwd, path, start, count].join("\0");
+}

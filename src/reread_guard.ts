@@ -1,0 +1,219 @@
+/**
+ * The re-read guard: lines that stand in this conversation already, unchanged, come back as one line.
+ *
+ * Promised: a reference is given only for lines that a result of this conversation holds, at the very bytes the file has now;
+ * whoever asks again gets them. Whatever it cannot find out means that the read goes on as asked.
+ *
+ * @module
+ */
+
+import { quiet } from "./errors.ts";
+import type { WaymarkEvent } from "./events.ts";
+import { clean, estimateTokens } from "./file_map.ts";
+import { countLines, lineRange } from "./lines.ts";
+import { checkNames, INSTRUCTION_FILES, isExempt } from "./probe.ts";
+import { createProject, type Project, type Snapshot } from "./project.ts";
+import { exactLines } from "./residency.ts";
+import type { Conversation } from "./conversation.ts";
+import { conversationOf } from "./session.ts";
+import type { RenderDiff } from "./reread_diff.ts";
+import type { LineSpan, Session } from "./session_types.ts";
+import type { FileSource, Middleware, ReadCall, ReadOutcome } from "./types.ts";
+
+/** What the re-read guard does beside referring back. */
+export interface RereadRules {
+  /**
+   * What a read gets whose lines were shown and have changed since: the lines, or, where that is less than 40 % of them, what
+   * changed. Default `"full"`.
+   */
+  readonly onChange?: "full" | "diff" | undefined;
+  /** Globs of files that are always shown again. Default {@linkcode INSTRUCTION_FILES}: to read them again is the point. */
+  readonly exempt?: readonly string[] | undefined;
+}
+
+/** Options of {@linkcode rereadGuard}. */
+export interface RereadGuardOptions extends RereadRules {
+  /** The conversation. Default: that of each call; a call without one goes on as asked. */
+  readonly session?: Session | undefined;
+  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
+  readonly source?: FileSource | undefined;
+  /** Told everything that happens. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+}
+
+/** What a re-read guard works with. */
+export interface RereadParts extends RereadRules {
+  /** Finds and reads files. */
+  readonly project: Pick<Project, "locate" | "snapshot">;
+  /** The conversation of a call. */
+  readonly conversationOf: (call: ReadCall) => Conversation | undefined;
+  /** Told of every reference. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+}
+
+/** The lines a read asks for, as the file has them now. */
+export interface Wanted extends LineSpan {
+  readonly file: string;
+  readonly hash: string;
+  /** Bytes of these lines. */
+  readonly size: number;
+  readonly text: () => string;
+  /** How many lines the file has. */
+  readonly total: () => number;
+}
+
+/**
+ * The re-read guard alone, for any read tool whose host can be given an answer without a call.
+ *
+ * @example
+ * ```ts
+ * import { createSession, rereadGuard, wrap } from "@waymark/waymark";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const session = createSession(), source = { read: () => new TextEncoder().encode("one\ntwo\n") };
+ * const read = wrap((_: { path: string }) => "one\ntwo\n", rereadGuard({ session, source }));
+ * await read({ path: "/a.txt" });
+ * assertStringIncludes(await read({ path: "/a.txt" }), "[waymark reference: ");
+ * ```
+ */
+export function rereadGuard(options: RereadGuardOptions = {}): Middleware {
+  const { session, source, ...rest } = options;
+  const project = createProject({ cache: false, source });
+  return guardRereads({ ...rest, project, conversationOf: (call) => conversationOf(call, session) });
+}
+
+/** The re-read guard over a project and its conversations. */
+export function guardRereads(parts: RereadParts): Middleware {
+  const { project, conversationOf, onChange = "full", exempt = INSTRUCTION_FILES } = parts;
+  const emit = quiet(parts.onEvent);
+  checkNames({ exempt });
+
+  const want = async (call: ReadCall): Promise<Wanted | undefined> => {
+    const place = project.locate(call.path, call.cwd);
+    if (isExempt(call.path, exempt) || isExempt(place.real, exempt)) return undefined;
+    return wantedOf(call, await project.snapshot(call, place));
+  };
+
+  /** An answer in place of lines that the conversation holds. */
+  const answer = (
+    { path }: ReadCall,
+    kind: "reference" | "diff",
+    { text, lines, wanted }: { text: string; lines: number; wanted: Wanted },
+  ): ReadOutcome => {
+    const { start, end, size } = wanted;
+    emit({ type: kind, path, start, end, tokensSaved: estimateTokens(size) - estimateTokens(text) });
+    return { annotations: [{ kind, text, path, start, end, lines }] };
+  };
+
+  /** The one line in place of the lines, where each of them stands in the conversation. */
+  const refer = (call: ReadCall, wanted: Wanted, conversation: Conversation): ReadOutcome | undefined => {
+    const held = conversation.resident(wanted);
+    if (!held || conversation.isNudged(wanted)) return undefined;
+    conversation.refer(call, wanted);
+    const names = held.map((given) => given.path), { path } = call, { lines } = held[0]!;
+    const text = renderReference({
+      path,
+      start: wanted.start,
+      end: wanted.end,
+      lines,
+      turn: conversation.turn ? Math.max(...held.map((given) => given.turn)) : undefined,
+      shownAs: names.includes(path) ? undefined : names.at(-1),
+    });
+    return answer(call, "reference", { text, lines, wanted });
+  };
+
+  /** What changed, in place of the lines that came back, where all of them were shown and the change is small. */
+  const differ = async (
+    call: ReadCall,
+    wanted: Wanted,
+    conversation: Conversation,
+  ): Promise<ReadOutcome | undefined> => {
+    if (!conversation.olderVersions(wanted).length || conversation.isNudged(wanted)) return undefined;
+    const { renderDiff } = await import(CHANGES) as { renderDiff: RenderDiff };
+    const text = renderDiff(call, wanted, conversation);
+    if (text === undefined) return undefined;
+    conversation.refer(call, wanted);
+    return answer(call, "diff", { text, lines: wanted.total(), wanted });
+  };
+
+  /** Notes what the text of a result really gave; how to take that back. */
+  const record = (call: ReadCall, wanted: Wanted, given: string, conversation: Conversation) => {
+    const { file, hash, start } = wanted, text = wanted.text(), shown = exactLines(given, text);
+    if (shown === 0) return undefined;
+    const { path, callId } = call, end = start + shown - 1;
+    return conversation.record({
+      kind: "lines",
+      file,
+      path,
+      hash,
+      lines: wanted.total(),
+      start,
+      end,
+      text: end === wanted.end ? text : text.split("\n", shown).join("\n"),
+      callId,
+    });
+  };
+
+  return async function rereadGuard(call, next) {
+    const conversation = call.programmatic || call.start < 1 ? undefined : conversationOf(call);
+    if (!conversation) return await next(call);
+    const isFresh = call.fresh || conversation.insists(call);
+    const wanted = await want(call).catch(() => undefined);
+    if (!wanted) return await next(call);
+    const canAnswer = call.answerable && !isFresh;
+    const reference = canAnswer ? refer(call, wanted, conversation) : undefined;
+    if (reference) return reference;
+
+    const asked = isFresh ? undefined : conversation.ask(call);
+    let outcome: ReadOutcome;
+    try {
+      outcome = await next(isFresh ? { ...call, fresh: true } : call);
+    } finally {
+      if (asked) conversation.answered(call, asked);
+    }
+    if (outcome.failed || outcome.text === undefined || asked?.isVoid) return outcome;
+    if (canAnswer && onChange === "diff" && exactLines(outcome.text, wanted.text()) > wanted.end - wanted.start) {
+      const diff = await differ(call, wanted, conversation).catch(() => undefined);
+      if (diff) return outcome.discard?.(), diff;
+    }
+    const takeBack = record(call, wanted, outcome.text, conversation);
+    if (!takeBack) return outcome;
+    if (asked) asked.takeBack = takeBack;
+    return { ...outcome, discard: () => (takeBack(), outcome.discard?.()) };
+  };
+}
+
+/** What a reference says. */
+interface ReferenceFacts extends LineSpan {
+  readonly path: string;
+  /** How many lines the file has. */
+  readonly lines: number;
+  /** The turn in which the last of them was shown, where turns are counted. */
+  readonly turn: number | undefined;
+  /** The name under which they were shown, where it is another one. */
+  readonly shownAs: string | undefined;
+}
+
+function renderReference({ path, start, end, lines, turn, shownAs }: ReferenceFacts): string {
+  const range = start === end ? `line ${start} of ${lines} is` : `lines ${start}-${end} of ${lines} are`;
+  const since = turn === undefined ? "and shown above" : `since turn ${turn}, shown above`;
+  const name = shownAs === undefined ? "" : ` as ${clean(shownAs)}`;
+  return `[waymark reference: ${clean(path)} ${range} unchanged ${since}${name}]`;
+}
+
+/** Beside this file. `diff` is an npm package: named like this, it is fetched only when a change is first shown. */
+const CHANGES: string = import.meta.url.replace(/reread_guard(?=\.\w+$)/, "reread_diff");
+
+/** The lines a read asks for; `undefined` where there are none. */
+function wantedOf({ start, count = Infinity }: ReadCall, { real, bytes, hash }: Snapshot): Wanted | undefined {
+  const { from, to, lines } = lineRange(bytes, start, count), end = start + lines - 1;
+  return lines === 0 ? undefined : {
+    file: real,
+    hash,
+    start,
+    end,
+    size: to - from,
+    text: () => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(from, to)),
+    total: () => end + countLines(bytes.subarray(to)),
+  };
+}

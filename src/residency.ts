@@ -1,0 +1,115 @@
+/**
+ * What stands in a conversation: the texts of the tool results in a list of messages, and how much of a file a text holds to
+ * the letter. Pure.
+ *
+ * Promised: a line counts only where all of it is there. Absent: formats of a single host beyond the message shapes of
+ * Anthropic, OpenAI and the AI SDK, and of whoever uses the same names.
+ *
+ * @module
+ */
+
+import { withoutGutter } from "./codecs.ts";
+
+/** Most lines a host's own banner has. */
+const BANNER = 5;
+
+/**
+ * How many of the lines of `window` a text holds, from the first one. A banner of a few lines may stand before them where all
+ * are there, and anything behind them; where a host shows fewer, those up to the first that differs count. Line endings and
+ * a byte order mark do not.
+ */
+export function exactLines(text: string, window: string): number {
+  const expected = linesOf(window);
+  if (holdsLines(text, window)) return expected.length;
+  const shown = linesOf(text);
+  let same = 0;
+  while (same < expected.length && same < shown.length && shown[same] === expected[same]) same++;
+  return same;
+}
+
+/** Whether a text holds lines one after another, after a banner of a few lines at most. */
+function holdsLines(text: string, window: string): boolean {
+  const whole = plain(window).replace(/\n$/, "");
+  if (whole.trim() === "") return plain(text) === plain(window);
+  const framed = `\n${plain(text)}\n`, at = framed.indexOf(`\n${whole}\n`);
+  return at === 0 || (at > 0 && linesOf(framed.slice(1, at + 1)).length <= BANNER);
+}
+
+function linesOf(text: string): string[] {
+  const lines = plain(text).split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function plain(text: string): string {
+  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+}
+
+/** The tool results of a list of messages. */
+export interface ToolResults {
+  /** Whether the result of a call holds a text, to the letter; without an id, whether any result does. */
+  holds(callId: string | undefined, text: string): boolean;
+}
+
+/** Names of a call's id beside its result, in the shapes of several hosts. */
+const IDS = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId"];
+/** Names of what a result holds. */
+const CONTENTS = ["content", "output", "result", "response"];
+/** So deep messages may nest, and so deep a result. */
+const DEPTH = 8;
+
+/** Finds every tool result in a list of messages, whatever shape they have. Never throws. */
+export function toolResults(messages: readonly unknown[]): ToolResults {
+  const byCall = new Map<string, Result>();
+  const visit = (value: unknown, depth: number): void => {
+    if (depth < 0 || typeof value !== "object" || value === null) return;
+    if (Array.isArray(value)) return value.forEach((item) => visit(item, depth - 1));
+    const object = value as Record<string, unknown>;
+    const callId = IDS.map((name) => object[name]).find((id) => typeof id === "string") as string | undefined;
+    if (callId === undefined) return [...CONTENTS, "parts"].forEach((name) => visit(object[name], depth - 1));
+    const texts = CONTENTS.flatMap((name) => textsIn(object[name], DEPTH));
+    if (texts.length) byCall.set(callId, new Result([...byCall.get(callId)?.texts ?? [], ...texts]));
+  };
+  visit(messages, DEPTH);
+  return {
+    holds: (callId, text) =>
+      callId === undefined
+        ? [...byCall.values()].some((result) => result.holds(text))
+        : byCall.get(callId)?.holds(text) ?? false,
+  };
+}
+
+/** One tool result. Most hold a text as it was given; only where none does are gutters and JSON looked through. */
+class Result {
+  readonly texts: readonly string[];
+  #hidden: readonly string[] | undefined;
+
+  constructor(texts: readonly string[]) {
+    this.texts = texts;
+  }
+
+  holds(text: string): boolean {
+    const holds = (given: string): boolean => holdsLines(given, text);
+    if (this.texts.some(holds)) return true;
+    const inJson = this.texts.flatMap((given) => textsIn(parsed(given), DEPTH));
+    this.#hidden ??= [...inJson, ...[...this.texts, ...inJson].map(withoutGutter)];
+    return this.#hidden.some(holds);
+  }
+}
+
+/** Every text in a value. */
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return [value];
+  if (depth < 0 || typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((part) => textsIn(part, depth - 1));
+}
+
+/** What a text is as JSON; `undefined` where it is none. */
+function parsed(text: string): unknown {
+  if (!/^\s*[[{"]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

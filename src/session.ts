@@ -1,0 +1,65 @@
+/**
+ * How a session begins: anew, or where a conversation left off; and which calls belong to it.
+ *
+ * @module
+ */
+
+import { Conversation } from "./conversation.ts";
+import { WaymarkError } from "./errors.ts";
+import type { Given, Session, SessionOptions, SessionState } from "./session_types.ts";
+import type { ReadCall } from "./types.ts";
+
+/**
+ * Begins the record of a conversation, or takes up that of one that goes on.
+ *
+ * @example
+ * ```ts
+ * import { createSession, createWaymark } from "@waymark/waymark";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const session = createSession(), source = { read: () => new TextEncoder().encode("one\ntwo\n") };
+ * const waymark = createWaymark({ cache: false, source, session });
+ * const read = waymark.wrap((_: { path: string }) => "one\ntwo\n");
+ * for (const _request of [1, 2]) {
+ *   session.nextTurn();
+ *   const result = await read({ path: "/a.txt" });
+ *   if (session.turn === 2) assertStringIncludes(result, "lines 1-2 of 2 are unchanged since turn 1");
+ * }
+ * ```
+ */
+export function createSession(options: SessionOptions = {}): Session {
+  const { id, state, untracked } = options;
+  const restored = state === undefined ? undefined : checkState(state);
+  return new Conversation({
+    id: id ?? restored?.id,
+    untracked: untracked ?? restored?.untracked ?? false,
+    turn: restored?.turn ?? 0,
+    given: restored?.given ?? [],
+  });
+}
+
+/** The conversation a call belongs to: its own session's, else the one given; none where the call names another. */
+export function conversationOf(call: ReadCall, session: Session | undefined): Conversation | undefined {
+  const { sessionId } = call, own = call.session ?? session;
+  if (!(own instanceof Conversation)) return undefined;
+  return own.id === undefined || sessionId === undefined || sessionId === own.id ? own : undefined;
+}
+
+/** A state as it was saved. Throws a {@linkcode WaymarkError} of code `invalid-option` for anything else. */
+function checkState(state: unknown): SessionState {
+  const { version, id, turn, untracked, given } = (state ?? {}) as Record<keyof SessionState, unknown>;
+  const isFine = version === 1 && ["string", "undefined"].includes(typeof id) && isCount(turn) &&
+    typeof untracked === "boolean" && Array.isArray(given) && given.every(isGiven);
+  if (isFine) return state as SessionState;
+  throw new WaymarkError("invalid-option", "Cannot restore the session: its state is not one that a session gave");
+}
+
+function isGiven(given: Record<keyof Given, unknown>): boolean {
+  const texts = [given?.file, given?.path, given?.hash, given?.text, given?.callId ?? ""];
+  return (given?.kind === "lines" || given?.kind === "map") && texts.every((text) => typeof text === "string") &&
+    [given.start, given.end, given.lines, given.turn].every(isCount);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
