@@ -201,37 +201,50 @@ export const dialects: Readonly<
     | "codex",
     Dialect
   >
-> = {
-  plain: offsetLimit({ tools: ["read", "read_file", "readFile", "Read"] }),
-  claudeCode: offsetLimit({
-    tools: ["Read"],
-    path: "file_path",
-    zero: "rewrite",
-    skip: (args) => args["allow_large"] === true || (args["pages"] ?? null) !== null,
-  }),
-  anthropicRead: viewRange({ tools: ["read"], path: "file_path", lenient: true }),
-  textEditor: viewRange({ tools: ["str_replace_based_edit_tool", "str_replace_editor", "memory"], command: "view" }),
-  pi: offsetLimit({ tools: ["read"], defaultCount: 2000 }),
-  opencode: offsetLimit({ tools: ["read"], path: "filePath", defaultCount: 2000 }),
-  mcpFilesystem: headOnly({ tools: ["read_text_file", "read_file"] }),
-  geminiCli: startEnd({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
-  qwenCode: offsetLimit({ tools: ["read_file"], path: "file_path", base: 0 }),
-  deepagents: offsetLimit({ tools: ["read_file"], path: "file_path", base: 0, defaultCount: 100 }),
-  mastra: offsetLimit({
-    tools: ["mastra_workspace_read_file"],
-    zero: "refuse",
-    skip: ({ encoding }) => (encoding ?? null) !== null && !/^(utf-?8|text)$/i.test(String(encoding)),
-  }),
-  vscodeCopilot: either(
-    startEnd({ tools: ["read_file"], path: "filePath", start: "startLine", end: "endLine" }),
-    (args) => "startLine" in args || "endLine" in args,
-    offsetLimit({ tools: ["read_file"], path: "filePath", defaultCount: 2000 }),
-  ),
-  codex: offsetLimit({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
-};
+> = whenAsked({
+  plain: () => offsetLimit({ tools: ["read", "read_file", "readFile", "Read"] }),
+  claudeCode: () =>
+    offsetLimit({
+      tools: ["Read"],
+      path: "file_path",
+      zero: "rewrite",
+      skip: (args) => args["allow_large"] === true || (args["pages"] ?? null) !== null,
+    }),
+  anthropicRead: () => viewRange({ tools: ["read"], path: "file_path", lenient: true }),
+  textEditor: () =>
+    viewRange({ tools: ["str_replace_based_edit_tool", "str_replace_editor", "memory"], command: "view" }),
+  pi: () => offsetLimit({ tools: ["read"], defaultCount: 2000 }),
+  opencode: () => offsetLimit({ tools: ["read"], path: "filePath", defaultCount: 2000 }),
+  mcpFilesystem: () => headOnly({ tools: ["read_text_file", "read_file"] }),
+  geminiCli: () => startEnd({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
+  qwenCode: () => offsetLimit({ tools: ["read_file"], path: "file_path", base: 0 }),
+  deepagents: () => offsetLimit({ tools: ["read_file"], path: "file_path", base: 0, defaultCount: 100 }),
+  mastra: () =>
+    offsetLimit({
+      tools: ["mastra_workspace_read_file"],
+      zero: "refuse",
+      skip: ({ encoding }) => (encoding ?? null) !== null && !/^(utf-?8|text)$/i.test(String(encoding)),
+    }),
+  vscodeCopilot: () =>
+    either(
+      startEnd({ tools: ["read_file"], path: "filePath", start: "startLine", end: "endLine" }),
+      (args) => "startLine" in args || "endLine" in args,
+      offsetLimit({ tools: ["read_file"], path: "filePath", defaultCount: 2000 }),
+    ),
+  codex: () => offsetLimit({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
+});
 
 /** Two versions of one tool, told apart by the arguments; ranges are put into the second's words. */
 function either(old: Dialect, isOld: (args: Args) => boolean, current: Dialect): Dialect {
   const of = (args: unknown) => typeof args === "object" && args !== null && isOld(args as Args) ? old : current;
   return { ...current, parse: (args) => of(args).parse(args), apply: (args, span) => of(args).apply(args, span) };
+}
+
+/** Makes each dialect when it is first asked for: no program pays for the hosts it does not meet. */
+function whenAsked<Name extends string>(makers: Record<Name, () => Dialect>): Readonly<Record<Name, Dialect>> {
+  const all = {} as Record<Name, Dialect>, made: Record<string, Dialect> = {};
+  for (const [name, make] of Object.entries<() => Dialect>(makers)) {
+    Object.defineProperty(all, name, { enumerable: true, get: () => made[name] ??= make() });
+  }
+  return all;
 }

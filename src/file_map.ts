@@ -172,14 +172,15 @@ export function stripAnnotations(text: string): string {
   return text;
 }
 
-/** Anything that could end a line, hide text or reorder it; joiners stay, for emoji and scripts that need them. */
-const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, HIDDEN = /(?![\u200c\u200d])\p{Cf}/gu;
 const OURS = /\[(?=\s*(?:end of )?waymark)/gi, SUSPECT = /[^ -Z\\-~]|^ | $| {2}/;
 
 /** One line of plain text in which nothing stored can be a boundary, a row or a column of ours. */
 export function clean(text: string): string {
   if (!SUSPECT.test(text)) return text;
-  return text.toWellFormed().replace(HIDDEN, "").replace(CONTROLS, " ").replace(OURS, "(").trim();
+  // Anything that could end a line, hide text or reorder it; joiners stay, for emoji and scripts that need them. Made where
+  // it is needed: expressions over all of Unicode are a good part of what a start costs.
+  const hidden = /(?![\u200c\u200d])\p{Cf}/gu, controls = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
+  return text.toWellFormed().replace(hidden, "").replace(controls, " ").replace(OURS, "(").trim();
 }
 
 /** One row for every region, in order, those inside another one indented under it. */

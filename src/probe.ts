@@ -76,11 +76,10 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
     dot = name.lastIndexOf(".");
   if (dot <= 0 || dot === name.length - 1) return false;
   const { lockFiles, patterns, ...extensions } = UNGUARDED;
-  unguarded ??= new Set(Object.values(extensions).flat());
-  return !unguarded.has(name.slice(dot + 1)) && !lockFiles.includes(name) && !matches(name, patterns);
+  const extension = name.slice(dot + 1);
+  return !Object.values(extensions).some((list) => list.includes(extension)) && !lockFiles.includes(name) &&
+    !matches(name, patterns);
 }
-
-let unguarded: ReadonlySet<string> | undefined;
 
 /** Refuses globs that are none: unread, they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
 export function checkNames(

@@ -175,9 +175,6 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
   };
 }
 
-/** Line breaks and control characters: the name of a file may hold some, and a notice is one line. */
-const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
-
 /** Tells a person each distinct reason once. A pause after a failure is no new reason. */
 function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent | Notice) => void {
   const told = new Set<string>();
@@ -195,6 +192,7 @@ function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent 
     }`;
     if (told.has(key)) return;
     told.add(key);
-    onNotice({ ...notice, message: notice.message.replace(BREAKS, " ") });
+    // The name of a file may hold line breaks and control characters, and a notice is one line.
+    onNotice({ ...notice, message: notice.message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ") });
   };
 }

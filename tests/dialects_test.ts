@@ -59,6 +59,13 @@ const span = (dialect: Dialect, args: unknown): [number, number | undefined] | u
 };
 
 describe("every named dialect", () => {
+  it("is listed, and the very same object whenever it is asked for", () => {
+    assertEquals(Object.keys(dialects), Object.keys(frames));
+    for (const [name, dialect] of Object.entries(dialects)) {
+      assertStrictEquals(dialect, dialects[name as keyof typeof dialects]);
+    }
+  });
+
   for (const name of names) {
     const dialect = dialects[name], frame = frames[name];
     const starts = name === "mcpFilesystem" ? fc.constant(1) : fc.integer({ min: 1, max: 100_000 });
