@@ -36,7 +36,15 @@ export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";
 export { rereadGuard, type RereadGuardOptions, type RereadRules } from "./src/reread_guard.ts";
 export { createSession } from "./src/session.ts";
-export type { Coverage, Given, LineSpan, Session, SessionOptions, SessionState } from "./src/session_types.ts";
+export type {
+  Coverage,
+  Given,
+  LineSpan,
+  Referred,
+  Session,
+  SessionOptions,
+  SessionState,
+} from "./src/session_types.ts";
 export { createWaymark } from "./src/waymark.ts";
 export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/options.ts";
 export type { MapLimits } from "./src/map_maker.ts";

@@ -23,6 +23,7 @@ import {
   stats,
 } from "./cli/actions.ts";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
+import { openSession } from "./cli/session_file.ts";
 import { disk } from "./files.ts";
 import { outline } from "./outline.ts";
 import type { WaymarkOptions } from "./options.ts";
@@ -100,16 +101,19 @@ function createCommands(io: CommandIo, say: (text: string) => void): Command {
       const options = command.optsWithGlobals<Options>();
       const tell = (problem: unknown): void => io.complain(oneLine(problem));
       let hit = false;
+      const kept = options.session === undefined ? undefined : openSession(options.session, tell);
       const waymark = createWaymark({
         ...locateRoot(options),
         ...(action === read || action === map ? await chooseModel(options, io) : {}),
         outline: outline(),
         maxLines: options.maxLines,
+        session: kept?.session,
         onNotice: tell,
         onEvent: ({ type }) => void (hit ||= type === "hit"),
       });
       try {
         for (const part of await action({ options, path, line, waymark, tell, isHit: () => hit })) await io.write(part);
+        kept?.save();
       } finally {
         await waymark.close();
       }
@@ -118,6 +122,10 @@ function createCommands(io: CommandIo, say: (text: string) => void): Command {
   add("read <path>", "print lines as a guarded read tool gives them, then what it says beside them", read)
     .option("--offset <line>", "the first line, from 1", toWhole)
     .option("--limit <count>", "how many lines", toWhole)
+    .option(
+      "--session <file>",
+      "keep there what these reads have shown, and do not show it again while it is unchanged",
+    )
     .option("--json", "print {content, annotation} on one line; annotation is null where nothing is said");
   add("map <path>", "print the map of a file, kept or made", map)
     .option("--refresh", "make a new one")

@@ -11,7 +11,7 @@ import { disk, realOr } from "./files.ts";
 import { mergeSpans } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
 import { toolResults } from "./residency.ts";
-import type { Coverage, Given, LineSpan, Session, SessionOptions, SessionState } from "./session_types.ts";
+import type { Coverage, Given, LineSpan, Referred, Session, SessionOptions, SessionState } from "./session_types.ts";
 import type { ReadCall } from "./types.ts";
 
 /** Most files a session knows; the one shown longest ago goes first. */
@@ -38,12 +38,6 @@ export interface Version extends LineSpan {
   readonly hash: string;
 }
 
-/** A reference that was given. */
-interface Referred extends LineSpan {
-  readonly file: string;
-  readonly turn: number;
-}
-
 /** The one kind of session there is. What is beyond {@linkcode Session} is for the guards. */
 export class Conversation implements Session {
   readonly id: string | undefined;
@@ -55,11 +49,12 @@ export class Conversation implements Session {
   readonly #referred = new Map<string, Referred>();
   readonly #asked = new Map<string, Asked>();
 
-  constructor(state: { id: string | undefined; untracked: boolean; turn: number; given: readonly Given[] }) {
+  constructor(state: Omit<SessionState, "version" | "id"> & { readonly id: string | undefined }) {
     this.id = state.id;
     this.untracked = state.untracked;
     this.#turn = state.turn;
     for (const given of state.given) this.#add(given);
+    for (const referred of state.referred) this.#referred.set(referred.read, referred);
   }
 
   get turn(): number {
@@ -95,7 +90,7 @@ export class Conversation implements Session {
   }
 
   fork({ id }: Pick<SessionOptions, "id"> = {}): Session {
-    return new Conversation({ id, untracked: this.untracked, turn: this.#turn, given: this.#all() });
+    return new Conversation({ ...this.toJSON(), id });
   }
 
   coverage(path: string): Coverage | undefined {
@@ -108,7 +103,8 @@ export class Conversation implements Session {
 
   toJSON(): SessionState {
     const { id, untracked } = this;
-    return { version: 1, ...(id === undefined ? {} : { id }), turn: this.#turn, untracked, given: this.#all() };
+    const given = this.#all(), referred = [...this.#referred.values()];
+    return { version: 1, ...(id === undefined ? {} : { id }), turn: this.#turn, untracked, given, referred };
   }
 
   /** A read goes to the tool. Equal ones at once, or in one turn, know of each other from then on. */
@@ -149,12 +145,16 @@ export class Conversation implements Session {
     }
   }
 
-  /** What the model can read at this moment that holds these lines: in the order given; nothing where a line is missing. */
+  /**
+   * The results that hold these lines and that the model can read at this moment: the latest that holds them all, else those
+   * that do so together, in the order given. `undefined` where a line is missing.
+   */
   resident({ file, hash, start, end }: Version): readonly Given[] | undefined {
     const held = (this.#given.get(file) ?? []).filter((given) =>
       given.kind === "lines" && given.hash === hash && given.start <= end && given.end >= start && this.#isRead(given)
     );
-    return mergeSpans(held).some((span) => span.start <= start && span.end >= end) ? held : undefined;
+    const holdsAll = (span: LineSpan): boolean => span.start <= start && span.end >= end, one = held.findLast(holdsAll);
+    return one ? [one] : mergeSpans(held).some(holdsAll) ? held : undefined;
   }
 
   /** Other versions of a file of which lines are held, the latest first. */
@@ -174,10 +174,10 @@ export class Conversation implements Session {
   }
 
   /** A read was answered by a reference. */
-  refer(call: ReadCall, { file, start, end }: Omit<Referred, "turn">): void {
-    const key = keyOf(call);
-    this.#referred.delete(key);
-    this.#referred.set(key, { file, start, end, turn: this.#turn });
+  refer(call: ReadCall, { file, start, end }: Omit<Version, "hash">): void {
+    const read = keyOf(call);
+    this.#referred.delete(read);
+    this.#referred.set(read, { read, file, start, end, turn: this.#turn });
     if (this.#referred.size > MAX_REFERRED) this.#referred.delete(this.#referred.keys().next().value!);
   }
 

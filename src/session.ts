@@ -6,7 +6,8 @@
 
 import { Conversation } from "./conversation.ts";
 import { WaymarkError } from "./errors.ts";
-import type { Given, Session, SessionOptions, SessionState } from "./session_types.ts";
+import { isCount } from "./file_map.ts";
+import type { Session, SessionOptions, SessionState } from "./session_types.ts";
 import type { ReadCall } from "./types.ts";
 
 /**
@@ -35,6 +36,7 @@ export function createSession(options: SessionOptions = {}): Session {
     untracked: untracked ?? restored?.untracked ?? false,
     turn: restored?.turn ?? 0,
     given: restored?.given ?? [],
+    referred: restored?.referred ?? [],
   });
 }
 
@@ -47,19 +49,28 @@ export function conversationOf(call: ReadCall, session: Session | undefined): Co
 
 /** A state as it was saved. Throws a {@linkcode WaymarkError} of code `invalid-option` for anything else. */
 function checkState(state: unknown): SessionState {
-  const { version, id, turn, untracked, given } = (state ?? {}) as Record<keyof SessionState, unknown>;
+  const { version, id, turn, untracked, given, referred } = (state ?? {}) as Record<keyof SessionState, unknown>;
   const isFine = version === 1 && ["string", "undefined"].includes(typeof id) && isCount(turn) &&
-    typeof untracked === "boolean" && Array.isArray(given) && given.every(isGiven);
+    typeof untracked === "boolean" && isList(given, isGiven) && isList(referred, isReferred);
   if (isFine) return state as SessionState;
   throw new WaymarkError("invalid-option", "Cannot restore the session: its state is not one that a session gave");
 }
 
-function isGiven(given: Record<keyof Given, unknown>): boolean {
-  const texts = [given?.file, given?.path, given?.hash, given?.text, given?.callId ?? ""];
-  return (given?.kind === "lines" || given?.kind === "map") && texts.every((text) => typeof text === "string") &&
-    [given.start, given.end, given.lines, given.turn].every(isCount);
+function isList(value: unknown, isItem: (item: Record<string, unknown>) => boolean): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "object" && item !== null && isItem(item));
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+function isGiven(
+  { kind, file, path, hash, text, callId = "", start, end, lines, turn }: Record<string, unknown>,
+): boolean {
+  return (kind === "lines" || kind === "map") && [file, path, hash, text, callId].every(isText) &&
+    [start, end, lines, turn].every(isCount);
+}
+
+function isReferred({ read, file, start, end, turn }: Record<string, unknown>): boolean {
+  return isText(read) && isText(file) && [start, end, turn].every(isCount);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string";
 }

@@ -88,6 +88,18 @@ export interface SessionState {
   readonly untracked: boolean;
   /** What was given, in the order it was given. */
   readonly given: readonly Given[];
+  /** References a repeat of which is insistence. */
+  readonly referred: readonly Referred[];
+}
+
+/** A reference that was given in place of lines. */
+export interface Referred extends LineSpan {
+  /** The read, as it was asked for. */
+  readonly read: string;
+  /** The file, absolute, links resolved. */
+  readonly file: string;
+  /** The turn in which it was given. */
+  readonly turn: number;
 }
 
 /** One thing that one tool result gave: lines of a file, or the map of one. */

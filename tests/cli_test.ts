@@ -6,7 +6,7 @@
 
 import { describe, it } from "node:test";
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path/posix/join";
@@ -114,6 +114,83 @@ describe("waymark read", () => {
       assertEquals(long.split("\n\n")[0], lines.slice(49, 249).join("\n"));
       assertStringIncludes(await read("--max-lines", "20"), "PARTIAL, lines 1-20 of 300");
       assertStringIncludes(await read("--limit", "9".repeat(30)), "PARTIAL, lines 1-200 of 300");
+    });
+  });
+
+  it("keeps a session in a file: what was printed and is unchanged is one line, and printed for who asks again", async () => {
+    await inProject(async (folder, path) => {
+      const kept = join(folder, "session.json");
+      const read = (...args: string[]) => waymark(folder, ["read", "src/functions.ts", "--session", kept, ...args]);
+      const lines = (await read("--limit", "3")).stdout;
+      assertEquals(lines, `${code(300).split("\n").slice(0, 3).join("\n")}\n`);
+      assertEquals(statSync(kept).mode & 0o777, 0o600);
+
+      const again = await read("--limit", "3");
+      assertEquals([again.code, again.stderr], [0, ""]);
+      assertEquals(
+        again.stdout,
+        "[waymark reference: src/functions.ts lines 1-3 of 300 are unchanged since turn 1, shown above]\n",
+      );
+      assertEquals((await read("--limit", "3")).stdout, lines);
+      const { content, annotation } = JSON.parse((await read("--limit", "2", "--json")).stdout);
+      assertEquals([content, annotation.kind, annotation.start, annotation.end], ["", "reference", 1, 2]);
+
+      assertMatch((await read()).stdout, block);
+      assertMatch(
+        (await read()).stdout,
+        /^\[waymark reference: .* lines 1-200 of 300 .*\]\n\n\[waymark reference: PARTIAL/,
+      );
+
+      writeFileSync(path, `// new\n${code(299)}`);
+      assertEquals((await read("--limit", "1")).stdout, "// new\n");
+    });
+  });
+
+  it("begins a session anew where its file holds none, says so, and prints the lines", async () => {
+    await inProject(async (folder) => {
+      for (
+        const text of [
+          "",
+          "no JSON",
+          "null",
+          "{}",
+          '{"version":2}',
+          '{"version":1,"turn":-1,"untracked":false,"given":[]}',
+        ]
+      ) {
+        const kept = put(folder, "session.json", text);
+        const { code: exit, stdout, stderr } = await inProcess([
+          "read",
+          join(folder, "src/functions.ts"),
+          "--limit=1",
+          "--root",
+          folder,
+          "--session",
+          kept,
+        ]);
+        assertEquals([exit, stdout], [0, `${code(1)}\n`], text);
+        assertMatch(stderr, /^waymark: Cannot take up the session in .*: .* It begins anew$/, text);
+        assertEquals(JSON.parse(readFileSync(kept, "utf8")).turn, 1);
+      }
+      assertEquals(readdirSync(folder).filter((name) => name.includes(".tmp")), []);
+    });
+  });
+
+  it("prints the lines, says so and leaves nothing behind where a session cannot be kept", async () => {
+    await inProject(async (folder) => {
+      const kept = join(folder, "no such folder", "session.json");
+      const path = join(folder, "src/functions.ts");
+      const { code: exit, stdout, stderr } = await inProcess([
+        "read",
+        path,
+        "--limit=1",
+        "--root",
+        folder,
+        "--session",
+        kept,
+      ]);
+      assertEquals([exit, stdout], [0, `${code(1)}\n`]);
+      assertMatch(stderr, /^waymark: Cannot keep the session in .*no such folder.*$/);
     });
   });
 
@@ -441,7 +518,7 @@ describe("the command line", () => {
       assertStringIncludes(help.stdout, words);
     }
     const read = await inProcess(["read", "--help"]);
-    for (const words of ["--offset", "--limit", "--json", "--root", "--model", "--max-lines"]) {
+    for (const words of ["--offset", "--limit", "--session", "--json", "--root", "--model", "--max-lines"]) {
       assertStringIncludes(read.stdout, words);
     }
   });

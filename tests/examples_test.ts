@@ -24,6 +24,11 @@ const shows: Readonly<Record<string, readonly string[]>> = {
   "03_wrap_a_registry.ts": ["PARTIAL, lines 1-200 of 400"],
   "04_plug_in_a_model.ts": ["house-model", "repairs: 1", "anthropic() asks claude-"],
   "05_a_failing_model.ts": ["503", "next try is in", 'fallback "outline"'],
+  "06_read_again.ts": [
+    "lines 1-81 of 81 are unchanged since turn 1",
+    "+  1| export const rate = 21;",
+    "2 references, 1 change",
+  ],
 };
 
 /** Runs one with a home and a folder for temporary files of its own, which must be empty afterwards. */

@@ -21,7 +21,7 @@ const publicNames: Readonly<Record<string, string>> = {
     Annotation AnnotationKind Audit Begun Clock Codec Completion CompletionMessage CompletionModel CompletionRequest
     Coverage Dialect DialectOptions FailureReason FileMap FileSource Given Halves HeadOnlyOptions INSTRUCTION_FILES
     LineSpan Lookup MapLimits Middleware Model NameRules Next Notice OffsetLimitOptions OutlineParser ReadCall
-    ReadGuardOptions ReadOutcome ReadSpan Region RegionKind RenderMapOptions RereadGuardOptions RereadRules
+    ReadGuardOptions ReadOutcome ReadSpan Referred Region RegionKind RenderMapOptions RereadGuardOptions RereadRules
     SECRET_FILES Session SessionOptions SessionState SourceFile SplitOptions SqliteDatabase SqliteDriver
     SqliteStatement SqliteValue StartEndOptions SummarizeFileArguments SummarizeFileInfo SummarizeFileTool
     SummarizeOptions Summarizer SummarizerContext Summary ToolFunction ToolWords UNGUARDED Usage ViewRangeOptions

@@ -10,7 +10,7 @@ import { disk } from "../files.ts";
 import { toDiskPath } from "../paths.ts";
 import { createProject } from "../project.ts";
 import type { Waymark, WaymarkOptions } from "../options.ts";
-import { readLines } from "./plain_reader.ts";
+import { linesCodec, readLines } from "./plain_reader.ts";
 
 /** Options of all commands. */
 export interface Options {
@@ -19,6 +19,7 @@ export interface Options {
   readonly maxLines?: number;
   readonly offset?: number;
   readonly limit?: number;
+  readonly session?: string;
   readonly refresh?: true;
   readonly json?: true;
 }
@@ -41,10 +42,15 @@ export type Output = readonly (string | Uint8Array)[];
 /** A guarded read. */
 export async function read({ options, path, waymark }: Call): Promise<Output> {
   const { offset, limit, json } = options;
-  const { content, bytes, annotation } = await waymark.wrap(readLines)({ path, offset, limit });
+  const { content, bytes, annotation } = await waymark.wrap(readLines, { codec: linesCodec })({
+    path,
+    offset,
+    limit,
+  });
   if (json) return [toJson({ content, annotation: annotation ?? null })];
   if (!annotation) return [bytes];
-  return [bytes, content.endsWith("\n") ? "\n" : "\n\n", annotation.text, "\n"];
+  const gap = content === "" ? "" : content.endsWith("\n") ? "\n" : "\n\n";
+  return [bytes, gap, annotation.text, "\n"];
 }
 
 /** The map of a file, kept or made. */

@@ -5,11 +5,12 @@
  * @module
  */
 
+import { autoCodec } from "../codecs.ts";
 import { WaymarkError } from "../errors.ts";
 import { disk, diskFault, type OpenFile } from "../files.ts";
 import { lineWindow } from "../lines.ts";
 import { toDiskPath } from "../paths.ts";
-import type { Annotation } from "../types.ts";
+import type { Annotation, Codec } from "../types.ts";
 
 /** Most bytes one read gives: as much as the read guard looks at. */
 const MAX_BYTES = 32 << 20;
@@ -33,6 +34,13 @@ export interface LinesRead {
   /** What the read guard says beside them. */
   readonly annotation?: Annotation;
 }
+
+/** How they carry what is said beside them, and what is said alone. */
+export const linesCodec: Codec<LinesRead> = {
+  text: ({ content }) => content,
+  annotate: (result, annotations) => autoCodec.annotate(result, annotations) as LinesRead,
+  answer: (annotation) => ({ content: "", bytes: new Uint8Array(), annotation }),
+};
 
 /** Reads lines. Rejects with a {@linkcode WaymarkError} that names the file and the reason. */
 // deno-lint-ignore require-await -- a tool that is to be wrapped returns a promise
