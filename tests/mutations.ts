@@ -49,8 +49,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a long read is shortened to 200 lines",
     file: "src/read_guard.ts",
-    from: "const outcome = await next({ ...call, count: maxLines });",
-    to: "const outcome = await next(call);",
+    from: "const inner = { ...call, count: maxLines, ",
+    to: "const inner = { ...call, ",
     test: "read_guard_test.ts",
     named: "shortens 201 lines and passes 200, with and without a final newline",
   },
@@ -73,8 +73,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "scripts read everything",
     file: "src/read_guard.ts",
-    from: "|| programmatic || fresh)",
-    to: "|| fresh)",
+    from: "if (start < 1 || programmatic)",
+    to: "if (start < 1)",
     test: "read_guard_test.ts",
     named: "leaves scripts' reads and insistent reads alone",
   },
