@@ -11,7 +11,7 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 
 /** Layers from the bottom up. A file imports from its own layer and from those below. The first pattern that fits counts. */
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
-  ["vocabulary", /^src\/(types|session_types|errors|events|(cache|tool_use)\/types)\.ts$/],
+  ["vocabulary", /^src\/(types|session_types|errors|events|(cache|tool_use|compaction)\/types)\.ts$/],
   ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
   ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/],

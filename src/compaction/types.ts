@@ -1,0 +1,196 @@
+/**
+ * The vocabulary of compaction: messages of any host, spans of them, the calls that summarize them, and what they cost.
+ * Types only.
+ *
+ * @module
+ */
+
+import type { Session } from "../session_types.ts";
+import type { Summaries } from "../tool_use/types.ts";
+import type { Clock, Completion, CompletionModel, Usage } from "../types.ts";
+
+/** Something a person should know. */
+export interface Notice {
+  /** A stable code. */
+  readonly reason: string;
+  /** One line. */
+  readonly message: string;
+}
+
+/** How the call that makes a summary is made. `inline` is another name of `standalone`. */
+export type CallMode = "standalone" | "inline" | "fork" | "auto";
+
+/** A message of the host's, in the host's own shape. Never changed. */
+export type HostMessage = Readonly<Record<string, unknown>>;
+
+/** What compaction must know of a message, whatever its shape. */
+export interface MessageFacts {
+  /** Whose it is. Tool results are `tool`, whatever role the host's shape gives them. */
+  readonly role: "system" | "user" | "assistant" | "tool";
+  /** Ids of the tool calls it makes. */
+  readonly calls: readonly string[];
+  /** Ids of the tool calls it answers. */
+  readonly answers: readonly string[];
+  /** It was written by a person: it holds words of a user that answer no tool call. */
+  readonly isHuman: boolean;
+  /** Its text, for estimates, excerpts and transcripts: words, arguments of calls, texts of results; nothing binary. */
+  readonly text: string;
+}
+
+/** Port: one host's message shape. */
+export interface MessageShape {
+  /** `anthropic`, `openai`, `ai-sdk`, or the host's own name. */
+  readonly name: string;
+  /** What a message is. Never throws: what it does not know is a user's message of its JSON. */
+  facts(message: HostMessage): MessageFacts;
+  /** A message of the user's with these words. */
+  user(text: string): HostMessage;
+  /** The message with the results of these calls replaced by these texts; the very same object where nothing is replaced. */
+  withResults(message: HostMessage, texts: ReadonlyMap<string, string>): HostMessage;
+  /** One message as lines of a transcript: `[user]: …`, `[tool_call read]: {…}`, `[tool_result call_1]: …`. */
+  transcript(message: HostMessage): string;
+}
+
+/** A request as it was sent, in the provider's own words. Its messages stand under `messages` (or `input`, or `prompt`). */
+export interface SentRequest extends Readonly<Record<string, unknown>> {
+  /** The tools sent; absent: unknown, which is not the same as none. */
+  readonly tools?: unknown;
+  readonly model?: unknown;
+  readonly system?: unknown;
+  readonly messages?: readonly HostMessage[];
+}
+
+/** Port: sends one whole request to the main model, byte for byte as it is given. No retries of its own. */
+export interface RequestSender {
+  /** Sends it. Rejects with a `WaymarkError` that has the provider's own message. */
+  send(request: SentRequest, options: { readonly signal: AbortSignal }): Promise<SentAnswer>;
+}
+
+/** What came back of a whole request. */
+export interface SentAnswer extends Completion {
+  /** The provider's id of the answer, for cache diagnostics of the next one. */
+  readonly id?: string;
+  /** Why the provider says its cache was missed, where it says so. */
+  readonly cacheMiss?: string;
+}
+
+/** Why a fork was not made although it was wanted. In this order. */
+export type ForkRefusal =
+  | "never-noted"
+  | "tools-not-given"
+  | "different-model"
+  | "nothing-recorded"
+  | "later-request"
+  | "unanswered-calls"
+  | "span-not-in-prefix"
+  | "cache-cold"
+  | "build-failed"
+  | "bad-answer";
+
+/** A run of messages to be summarized, as indexes into the history. */
+export interface Span {
+  /** Permanent numbers of the messages, oldest first. */
+  readonly sequence: readonly number[];
+  /** Estimated tokens. */
+  readonly tokens: number;
+}
+
+/** What the last summary call was. */
+export interface SummaryCall {
+  readonly modeRequested: CallMode;
+  readonly modeUsed: "standalone" | "fork" | "none";
+  /** Why the mode used is not the one requested, or why there was none. */
+  readonly reason?: ForkRefusal | "not-worth-it" | "failed" | "timeout" | "not-smaller" | "stale";
+  /** Messages of the prefix a fork read; 0 for a standalone call. */
+  readonly prefixMessages: number;
+  /** Where the prefix came from. */
+  readonly prefixSource?: "wire-record" | "own-view";
+  readonly spanTokens: number;
+  readonly prefixTokens: number;
+  readonly usage: Usage;
+  /** A fork whose cache read was under 90 % of its prefix. */
+  readonly missed?: true;
+  /** What the provider said of it. */
+  readonly cacheMiss?: string;
+}
+
+/** What one model costs and caches. Every figure has its date and source in the table it comes from. */
+export interface CachePrices {
+  /** Input price of the main model over that of the summarizer; 1 where they are the same. */
+  readonly priceRatio: number;
+  /** What reading a cached token costs, over a plain input token. */
+  readonly read: number;
+  /** What writing one costs. */
+  readonly write: number;
+  /** Fewest tokens that are cached at all. */
+  readonly minimumTokens: number;
+  /** How long an unused prefix stays, milliseconds. */
+  readonly ttlMs: number;
+}
+
+/** One thing compaction tells of. */
+export interface CompactionEvent {
+  readonly type: "compaction";
+  /** A summary was begun, made, refused or swapped in; a fork fell back or was declined; the ladder ran; a floor was found. */
+  readonly what: "begun" | "made" | "refused" | "swapped" | "fallback" | "declined" | "ladder" | "floor" | "stopped";
+  readonly reason?: string;
+  readonly call?: SummaryCall;
+}
+
+/** Options of `createCompactor`. */
+export interface CompactorOptions {
+  /** Tokens the messages of a request may have. */
+  readonly budget: number;
+  /** Answers standalone calls where there is no `summarizationModel`. */
+  readonly model?: CompletionModel | undefined;
+  /** Answers standalone calls. Default: `model`. */
+  readonly summarizationModel?: CompletionModel | undefined;
+  /** Sends forks. Without one a fork is refused. */
+  readonly sender?: RequestSender | undefined;
+  /** `summary`: a model makes the summary; `prune`: the ladder alone. Default `summary` where there is a model. */
+  readonly strategy?: "summary" | "prune" | undefined;
+  /** How the summary's call is made. Default `standalone`; an unknown one is told once and is `standalone`. */
+  readonly callMode?: CallMode | undefined;
+  /** The shape of the messages. Default: `anthropic`. */
+  readonly shape?: "anthropic" | "openai" | "ai-sdk" | MessageShape | undefined;
+  /** Share of the budget at which a summary is begun. Default 0.6. */
+  readonly summaryTrigger?: number | undefined;
+  /** Share of the budget that a compaction aims at. Default 0.5. */
+  readonly target?: number | undefined;
+  /** Share of the messages' tokens, the newest, that is never summarized. Default 0.3. */
+  readonly protectedRecent?: number | undefined;
+  /** Turns (views) after a swap in which no other summary is begun. Default 5. */
+  readonly cooldownTurns?: number | undefined;
+  /** Smallest span worth a call, as a share of the budget. Default 0.1. */
+  readonly minSpan?: number | undefined;
+  /** After a swap usage must have been below `summaryTrigger` by this share, or grown by it, before another. Default 0.05. */
+  readonly hysteresis?: number | undefined;
+  /** Failures in a row after which no more summaries are tried until `clear` or a success by other means. Default 3. */
+  readonly strikes?: number | undefined;
+  /** Deadline of one summary, fork and standalone together. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Estimates the tokens of a message. Default: one for every four bytes of UTF-8 of its JSON. */
+  readonly estimate?: ((message: HostMessage) => number) | undefined;
+  /** What the main model caches and costs, for `auto`. Default: by the name in the request, from the table. */
+  readonly prices?: Partial<CachePrices> | undefined;
+  /** The session of the re-read guard: it is told what leaves the conversation. */
+  readonly session?: Session | undefined;
+  /** Digests of tool results, which stand in for them where they are cleared, and in standalone input. */
+  readonly summaries?: (() => Summaries) | undefined;
+  /** Maps and seen ranges of files in play are put after a summary, in at most so many tokens. Default: not. */
+  readonly reattachMaps?: false | { readonly tokens: number } | undefined;
+  /** Time, for tests. Default: the machine's. */
+  readonly clock?: Clock | undefined;
+  /** Called before a summary is asked for. What it throws is told and ignored. */
+  readonly onBeforeSummarize?:
+    | ((about: { readonly messages: number; readonly mode: "standalone" | "fork" }) => unknown)
+    | undefined;
+  /** Called after, with the mode that was really used. */
+  readonly onAfterSummarize?:
+    | ((about: { readonly length: number; readonly mode: "standalone" | "fork" }) => unknown)
+    | undefined;
+  /** Told what a person should know, once for each distinct reason. */
+  readonly onNotice?: ((notice: Notice) => void) | undefined;
+  /** Told everything that happens. */
+  readonly onEvent?: ((event: CompactionEvent) => void) | undefined;
+}
