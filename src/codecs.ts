@@ -191,14 +191,16 @@ function textOf(text: string): string | undefined {
 
 /**
  * The text without a gutter of rising line numbers, and without the host's own lines before and after those. Numbers before
- * less than half of the lines are the file's own.
+ * less than a share of the lines, by default half, are the file's own.
  */
-export function withoutGutter(text: string): string {
+export function withoutGutter(text: string, least = 0.5): string {
   const lines = text.split("\n", 20), number = (line = "") => Number(GUTTER.exec(line)?.[1] ?? NaN);
   const start = lines.findIndex((line, index) => number(line) + 1 === number(lines[index + 1]));
   if (start < 0) return text;
   const from = number(lines[start]), numbered = text.split("\n").slice(start);
   const end = numbered.findIndex((line, index) => number(line) !== from + index);
   const kept = numbered.slice(0, end < 0 ? undefined : end);
-  return kept.length * 2 < start + numbered.length ? text : kept.map((line) => line.replace(GUTTER, "")).join("\n");
+  return kept.length < least * (start + numbered.length)
+    ? text
+    : kept.map((line) => line.replace(GUTTER, "")).join("\n");
 }

@@ -79,14 +79,14 @@ export class Conversation implements Session {
 
   reset(): void {
     this.#keep(() => false);
-    for (const asked of this.#asked.values()) asked.isVoid = true;
+    this.#era++;
     this.#referred.clear();
     this.#asked.clear();
   }
 
   reconcile(messages: readonly unknown[]): void {
     const results = toolResults(messages);
-    this.#keep(({ callId, text }) => results.holds(callId, text));
+    this.#keep((given) => results.holds(given));
   }
 
   fork({ id }: Pick<SessionOptions, "id"> = {}): Session {

@@ -9,6 +9,7 @@
  */
 
 import { withoutGutter } from "./codecs.ts";
+import type { Given } from "./session_types.ts";
 
 /** Most lines a host's own banner has. */
 const BANNER = 5;
@@ -27,12 +28,12 @@ export function exactLines(text: string, window: string): number {
   return same;
 }
 
-/** Whether a text holds lines one after another, after a banner of a few lines at most. */
-function holdsLines(text: string, window: string): boolean {
+/** Whether a text holds lines one after another, after so many others at most. */
+function holdsLines(text: string, window: string, most = BANNER): boolean {
   const whole = plain(window).replace(/\n$/, "");
   if (whole.trim() === "") return plain(text) === plain(window);
   const framed = `\n${plain(text)}\n`, at = framed.indexOf(`\n${whole}\n`);
-  return at === 0 || (at > 0 && linesOf(framed.slice(1, at + 1)).length <= BANNER);
+  return at === 0 || (at > 0 && linesOf(framed.slice(1, at + 1)).length <= most);
 }
 
 function linesOf(text: string): string[] {
@@ -47,8 +48,8 @@ function plain(text: string): string {
 
 /** The tool results of a list of messages. */
 export interface ToolResults {
-  /** Whether the result of a call holds a text, to the letter; without an id, whether any result does. */
-  holds(callId: string | undefined, text: string): boolean;
+  /** Whether the result of a call holds what was given in it, to the letter; without an id, whether any result does. */
+  holds(given: Pick<Given, "kind" | "text" | "callId">): boolean;
 }
 
 /** Names of a call's id beside its result, in the shapes of several hosts. */
@@ -72,10 +73,10 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
   };
   visit(messages, DEPTH);
   return {
-    holds: (callId, text) =>
-      callId === undefined
-        ? [...byCall.values()].some((result) => result.holds(text))
-        : byCall.get(callId)?.holds(text) ?? false,
+    holds: (given) =>
+      given.callId === undefined
+        ? [...byCall.values()].some((result) => result.holds(given))
+        : byCall.get(given.callId)?.holds(given) ?? false,
   };
 }
 
@@ -88,11 +89,14 @@ class Result {
     this.texts = texts;
   }
 
-  holds(text: string): boolean {
-    const holds = (given: string): boolean => holdsLines(given, text);
+  holds({ kind, text }: Pick<Given, "kind" | "text">): boolean {
+    // A map stands behind the lines it came with, or in a text of its own.
+    const holds = (shown: string): boolean => holdsLines(shown, text, kind === "map" ? Infinity : BANNER);
     if (this.texts.some(holds)) return true;
-    const inJson = this.texts.flatMap((given) => textsIn(parsed(given), DEPTH));
-    this.#hidden ??= [...inJson, ...[...this.texts, ...inJson].map(withoutGutter)];
+    if (!this.#hidden) {
+      const inJson = this.texts.flatMap((shown) => textsIn(parsed(shown), DEPTH));
+      this.#hidden = [...inJson, ...[...this.texts, ...inJson].map((shown) => withoutGutter(shown, 0))];
+    }
     return this.#hidden.some(holds);
   }
 }
