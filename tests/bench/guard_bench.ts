@@ -1,7 +1,9 @@
 /**
  * What the read guard costs: a short read over the bare tool, a warm hit over the bare read, a hit in a new process.
  *
- * Run it with each runtime: `deno task bench guard`, or this file itself.
+ * Run it with each runtime: `deno task bench guard`, or this file itself. With the checkouts that `tests/real_sources.ts`
+ * takes (`deno task bench guard <std> <sqlite3> <plug>`, `DENO_SQLITE_PATH` set) it also measures a hit in a new process
+ * through the real `@db/sqlite`.
  */
 
 import { spawnSync } from "node:child_process";
@@ -40,9 +42,17 @@ const host = globalThis as unknown as {
 const bareRead = (path: string): Promise<string> =>
   host.Deno ? host.Deno.readTextFile(path) : host.Bun ? host.Bun.file(path).text() : readFile(path, "utf8");
 
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
 console.log(`# ${runtime()}`);
 await inFolder(async (folder) => {
   const text = code(1000).slice(0, 50_000), path = put(folder, "a.ts", text);
+  const literal = JSON.stringify(path);
+  const bareScript = host.Deno
+    ? `console.log((await Deno.readTextFile(${literal})).length);`
+    : `console.log((await Bun.file(${literal}).text()).length);`;
+  const promisesScript =
+    `import { readFile } from "node:fs/promises"; console.log((await readFile(${literal}, "utf8")).length);`;
   const waymark = createWaymark({ root: folder, summarizer });
   try {
     await shortRead();
@@ -51,6 +61,7 @@ await inFolder(async (folder) => {
     await waymark.close();
   }
   coldHit();
+  if (host.Deno) await coldHitThroughFfi();
 
   async function shortRead(): Promise<void> {
     const tool = (args: { path: string; limit: number }): Promise<string> => Promise.resolve(args.path);
@@ -94,35 +105,57 @@ await inFolder(async (folder) => {
 
   /** Whole processes: the module imported, one read, the end. */
   function coldHit(): void {
-    const root = fileURLToPath(new URL("../../", import.meta.url));
-    const bare = host.Deno
-      ? `console.log((await Deno.readTextFile(${JSON.stringify(path)})).length);`
-      : host.Bun
-      ? `console.log((await Bun.file(${JSON.stringify(path)}).text()).length);`
-      : `import { readFile } from "node:fs/promises"; console.log((await readFile(${
-        JSON.stringify(path)
-      }, "utf8")).length);`;
-    const promises = `import { readFile } from "node:fs/promises"; console.log((await readFile(${
-      JSON.stringify(path)
-    }, "utf8")).length);`;
-    const hit = `import { createWaymark } from ${JSON.stringify(join(root, "mod.ts"))};
-      const read = ({ path }) => ${host.Deno ? "Deno.readTextFile(path)" : host.Bun ? "Bun.file(path).text()" : "0"};
-      const waymark = createWaymark({ root: ${JSON.stringify(folder)} });
-      const text = await waymark.wrap(read)({ path: ${JSON.stringify(path)} });
-      if (!text.includes("[waymark map")) throw new Error("no hit");
-      await waymark.close();`;
     if (!host.Deno && !host.Bun) {
       return console.log(
         "\nA cold hit on Node is measured on packed JavaScript: its type stripping costs more than all else",
       );
     }
-    const scripts = { "bare read": bare, "bare read, node:fs/promises": promises, "hit": hit };
+    const scripts = {
+      "bare read": bareScript,
+      "bare read, node:fs/promises": promisesScript,
+      "hit": hitScript(),
+    };
+    const title = `A hit in a new process, over a bare read in one (bar: ${host.Deno ? "<= 1.5x" : "<= 2.3x"})`;
+    compareStarts(title, scripts, ["--config", join(root, "deno.offline.json")]);
+    if (host.Deno) compareStarts("The same in a program that has no configuration", scripts, ["--no-config"]);
+  }
+
+  /** The same through the native library, loaded from checkouts of the real packages. */
+  async function coldHitThroughFfi(): Promise<void> {
+    const { linkCheckouts } = await import("../real_links.ts");
+    const { links } = linkCheckouts(process.argv.slice(2), folder);
+    if (links.length !== 3 || !process.env["DENO_SQLITE_PATH"]) {
+      return console.log("\nA hit through @db/sqlite is not measured: see the top of this file");
+    }
+    const config = put(folder, "real.json", JSON.stringify({ links }));
+    compareStarts("A hit in a new process through @db/sqlite, over a bare read in one (bar: <= 3x)", {
+      "bare read": bareScript,
+      "hit, node:sqlite": hitScript("node:sqlite"),
+      "hit, @db/sqlite": hitScript("@db/sqlite"),
+    }, ["--config", config]);
+  }
+
+  /** A program that reads a file with its map, kept already; it fails where the map or the driver is another. */
+  function hitScript(sqlite = "node:sqlite"): string {
+    const read = host.Deno ? "Deno.readTextFile(path)" : "Bun.file(path).text()";
+    const onEvent = "({ what, message }) => { if (what === 'opened') opened = message; }";
+    return `import { createWaymark } from ${JSON.stringify(join(root, "mod.ts"))};
+      let opened = "";
+      const read = ({ path }) => ${read};
+      const waymark = createWaymark({ root: ${JSON.stringify(folder)}, sqlite: "${sqlite}", onEvent: ${onEvent} });
+      const text = await waymark.wrap(read)({ path: ${JSON.stringify(path)} });
+      if (!text.includes("[waymark map")) throw new Error("no hit");
+      if (!opened.endsWith("${sqlite}")) throw new Error("another driver");
+      await waymark.close();`;
+  }
+
+  function compareStarts(title: string, scripts: Record<string, string>, config: readonly string[]): void {
     const files = Object.entries(scripts).map(([name, script], index) => ({
       name,
       file: put(folder, `cold${index}.mjs`, script),
     }));
     const command = (file: string): string[] =>
-      host.Deno ? ["run", "-A", "--no-check", "--config", join(root, "deno.offline.json"), file] : ["run", file];
+      host.Deno ? ["run", "-A", "--no-check", ...config, file] : ["run", file];
     const times = files.map((): number[] => []);
     for (let round = -3; round < 25; round++) {
       for (const [index, { file, name }] of files.entries()) {
@@ -132,8 +165,7 @@ await inFolder(async (folder) => {
         if (round >= 0) times[index]!.push(performance.now() - start);
       }
     }
-    const bars = host.Deno ? "<= 1.5x" : "<= 2.3x";
-    console.log(`\nA hit in a new process, over a bare read in one (bar: ${bars})`);
+    console.log(`\n${title}`);
     for (const [index, { name }] of files.entries()) {
       const ratio = median(times[index]!.map((time, round) => time / times[0]![round]!));
       console.log(
