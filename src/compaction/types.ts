@@ -63,7 +63,15 @@ export interface SentRequest extends Readonly<Record<string, unknown>> {
 /** Port: sends one whole request to the main model, byte for byte as it is given. No retries of its own. */
 export interface RequestSender {
   /** Sends it. Rejects with a `WaymarkError` that has the provider's own message. */
-  send(request: SentRequest, options: { readonly signal: AbortSignal }): Promise<SentAnswer>;
+  send(request: SentRequest, options: SendOptions): Promise<SentAnswer>;
+}
+
+/** What a request is sent with. */
+export interface SendOptions {
+  /** Reaches the HTTP request. */
+  readonly signal: AbortSignal;
+  /** The provider's id of the answer to the request that this one begins with, where it is known: for cache diagnostics. */
+  readonly previousId?: string;
 }
 
 /** What came back of a whole request. */
@@ -72,6 +80,20 @@ export interface SentAnswer extends Completion {
   readonly id?: string;
   /** Why the provider says its cache was missed, where it says so. */
   readonly cacheMiss?: string;
+}
+
+/** What the provider reports of one answered request of the host's own. */
+export interface SentUsage {
+  /** Input tokens that were neither read from the cache nor written to it. */
+  readonly input: number;
+  /** Input tokens read from the provider's cache. */
+  readonly cacheRead: number;
+  /** Input tokens written to the provider's cache. */
+  readonly cacheWrite: number;
+  /** Output tokens. */
+  readonly output?: number;
+  /** The provider's id of the answer, for cache diagnostics of a fork. */
+  readonly id?: string;
 }
 
 /** Why a fork was not made although it was wanted. In this order. */
@@ -105,8 +127,11 @@ export interface SummaryCall {
   readonly prefixMessages: number;
   /** Where the prefix came from. */
   readonly prefixSource?: "wire-record" | "own-view";
+  /** Estimated tokens of the span. */
   readonly spanTokens: number;
+  /** Estimated tokens of the whole request a fork began with, tools and system prompt included; 0 for a standalone call. */
   readonly prefixTokens: number;
+  /** What all requests for this summary cost together: at most a fork and a standalone call. */
   readonly usage: Usage;
   /** A fork whose cache read was under 90 % of its prefix. */
   readonly missed?: true;
@@ -126,6 +151,10 @@ export interface CachePrices {
   readonly minimumTokens: number;
   /** How long an unused prefix stays, milliseconds. */
   readonly ttlMs: number;
+  /** The cache is read only by a request that begins with the whole of one sent before. Default true. */
+  readonly needsSuperset?: boolean;
+  /** Share of a prefix that is expected to be read from the cache as long as no usage was reported. Default 0.857. */
+  readonly hitShare?: number;
 }
 
 /** One thing compaction tells of. */
