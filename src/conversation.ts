@@ -25,7 +25,7 @@ const MAX_REFERRED = 512;
 
 /** A read on its way, as the conversation knows it. */
 export interface Asked {
-  /** Nothing is recorded: of equal reads in one parallel batch the host may keep any result; or all was reset meanwhile. */
+  /** Nothing is recorded: of equal reads in one parallel batch the host may keep any result. */
   isVoid: boolean;
   running: number;
   /** Takes back what was recorded of it. */
@@ -43,11 +43,14 @@ export class Conversation implements Session {
   readonly id: string | undefined;
   readonly untracked: boolean;
   #turn: number;
+  #era = 0;
   #size = 0;
   /** By file; the one shown to last is last. */
   readonly #given = new Map<string, Given[]>();
   readonly #referred = new Map<string, Referred>();
   readonly #asked = new Map<string, Asked>();
+  /** Reads as they were asked for, of those that stand for them. */
+  readonly #whole = new WeakMap<ReadCall, ReadCall>();
 
   constructor(state: Omit<SessionState, "version" | "id"> & { readonly id: string | undefined }) {
     this.id = state.id;
@@ -61,6 +64,11 @@ export class Conversation implements Session {
     return this.#turn;
   }
 
+  /** Another one after each reset: what was on its way then is no part of the conversation. */
+  get era(): number {
+    return this.#era;
+  }
+
   nextTurn(): number {
     this.#turn++;
     this.#asked.clear();
@@ -70,7 +78,7 @@ export class Conversation implements Session {
 
   evict(callIds: Iterable<string>): void {
     const gone = new Set(typeof callIds === "string" ? [callIds] : callIds);
-    this.#keep(({ callId }) => callId === undefined || !gone.has(callId));
+    if (gone.size) this.#keep(({ callId }) => callId !== undefined && !gone.has(callId));
   }
 
   evictBefore(turn: number): void {
@@ -173,9 +181,14 @@ export class Conversation implements Session {
     return this.#given.get(file)?.findLast((given) => given.kind === "map" && given.hash === hash);
   }
 
+  /** A read that was shortened stands for the one that was asked for: to repeat that one is to repeat it. */
+  shorten(call: ReadCall, asked: ReadCall): void {
+    this.#whole.set(call, asked);
+  }
+
   /** A read was answered by a reference. */
   refer(call: ReadCall, { file, start, end }: Omit<Version, "hash">): void {
-    const read = keyOf(call);
+    const read = keyOf(this.#whole.get(call) ?? call);
     this.#referred.delete(read);
     this.#referred.set(read, { read, file, start, end, turn: this.#turn });
     if (this.#referred.size > MAX_REFERRED) this.#referred.delete(this.#referred.keys().next().value!);
@@ -183,7 +196,7 @@ export class Conversation implements Session {
 
   /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
   insists(call: ReadCall): boolean {
-    return this.#referred.delete(keyOf(call));
+    return this.#referred.delete(keyOf(this.#whole.get(call) ?? call));
   }
 
   /** Whether a read asks for lines that were just answered by a reference, and others with them. */
@@ -208,6 +221,12 @@ export class Conversation implements Session {
       if (kept.length === all.length) continue;
       if (kept.length) this.#given.set(file, kept);
       else this.#given.delete(file);
+      // Who reads again what is gone does not insist.
+      const versions = this.olderVersions({ file, hash: "" });
+      for (const [read, referred] of this.#referred) {
+        if (referred.file !== file || versions.some(({ hash }) => this.resident({ ...referred, hash }))) continue;
+        this.#referred.delete(read);
+      }
     }
     this.#size = this.#all().reduce((size, { text }) => size + text.length, 0);
   }

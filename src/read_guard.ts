@@ -148,6 +148,7 @@ export function guardReads(parts: GuardParts): Middleware {
       { kind, lines, maker, isNow } = map;
     // A layer within may answer only from the bytes the map is of.
     const inner = { ...call, count: maxLines, answerable: Boolean(call.answerable && isNow && long.bytes) };
+    conversationOf(call)?.shorten(inner, call);
     if (isNow && long.bytes) project.share(inner, { real: long.real, bytes: long.bytes, hash: long.file.hash });
     const outcome = await next(inner), referred = !("result" in outcome);
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
@@ -191,7 +192,7 @@ export function guardReads(parts: GuardParts): Middleware {
   return async function readGuard(call, next) {
     const { start, count, programmatic, path, signal } = call;
     if (start < 1 || programmatic) return await next(call);
-    const conversation = conversationOf(call);
+    const conversation = conversationOf(call), era = conversation?.era;
     if (call.fresh || conversation?.insists(call)) return await next(call.fresh ? call : { ...call, fresh: true });
     if (count !== undefined && count <= maxLines) return await next(call);
 
@@ -210,6 +211,7 @@ export function guardReads(parts: GuardParts): Middleware {
       isNow,
       render: (options) => renderMap(map, options),
       note(text) {
+        if (era !== conversation?.era) return undefined; // what it belonged to was cleared meanwhile
         const { lines } = map, { callId } = call;
         return conversation?.record({ kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId });
       },

@@ -157,6 +157,7 @@ export function guardRereads(parts: RereadParts): Middleware {
   return async function rereadGuard(call, next) {
     const conversation = call.programmatic || call.start < 1 ? undefined : conversationOf(call);
     if (!conversation) return await next(call);
+    const { era } = conversation;
     const isFresh = call.fresh || conversation.insists(call);
     const wanted = await want(call).catch(() => undefined);
     if (!wanted) return await next(call);
@@ -164,21 +165,22 @@ export function guardRereads(parts: RereadParts): Middleware {
     const reference = canAnswer ? refer(call, wanted, conversation) : undefined;
     if (reference) return reference;
 
-    const asked = isFresh ? undefined : conversation.ask(call);
+    const asked = conversation.ask(call);
     let outcome: ReadOutcome;
     try {
       outcome = await next(isFresh ? { ...call, fresh: true } : call);
     } finally {
-      if (asked) conversation.answered(call, asked);
+      conversation.answered(call, asked);
     }
-    if (outcome.failed || outcome.text === undefined || asked?.isVoid) return outcome;
+    const isPart = !asked.isVoid && era === conversation.era;
+    if (outcome.failed || outcome.text === undefined || !isPart) return outcome;
     if (canAnswer && onChange === "diff" && exactLines(outcome.text, wanted.text()) > wanted.end - wanted.start) {
       const diff = await differ(call, wanted, conversation).catch(() => undefined);
       if (diff) return outcome.discard?.(), diff;
     }
     const takeBack = record(call, wanted, outcome.text, conversation);
     if (!takeBack) return outcome;
-    if (asked) asked.takeBack = takeBack;
+    asked.takeBack = takeBack;
     return { ...outcome, discard: () => (takeBack(), outcome.discard?.()) };
   };
 }

@@ -53,7 +53,10 @@ export interface Session {
   readonly untracked: boolean;
   /** A new request to the model begins: its number. */
   nextTurn(): number;
-  /** Results that are no longer in the conversation, or no longer whole, by the ids of their tool calls. */
+  /**
+   * Results that are no longer in the conversation, or no longer whole, by the ids of their tool calls. What a call without an
+   * id gave may be among them, and is gone too.
+   */
   evict(callIds: Iterable<string>): void;
   /** Everything shown before a turn is gone from the conversation. */
   evictBefore(turn: number): void;
