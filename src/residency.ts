@@ -108,12 +108,30 @@ function textsIn(value: unknown, depth: number): string[] {
   return Object.values(value).flatMap((part) => textsIn(part, depth - 1));
 }
 
-/** What a text is as JSON; `undefined` where it is none. */
+/** What a text is, or begins with, as JSON; `undefined` where it is none. */
 function parsed(text: string): unknown {
   if (!/^\s*[[{"]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+  for (const end of [text.length, jsonEnd(text)]) {
+    try {
+      return JSON.parse(text.slice(0, end));
+    } catch {
+      // Text that a host appended stands behind it.
+    }
   }
+  return undefined;
+}
+
+/** Where the first JSON value of a text ends. */
+function jsonEnd(text: string): number {
+  let depth = 0, inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!;
+    if (inString && character === "\\") at++;
+    else if (character === '"') inString = !inString;
+    else if (!inString && /[[{]/.test(character)) depth++;
+    else if (!inString && /[\]}]/.test(character)) depth--;
+    else continue;
+    if (depth === 0 && !inString) return at + 1;
+  }
+  return 0;
 }

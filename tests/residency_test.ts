@@ -314,6 +314,14 @@ describe("the tool results of a conversation", () => {
     assert(!holds({ ...whole, text: MAP.replace("f1", "f2") }));
   });
 
+  it("hold what stands in JSON, also where a host appended a reminder to that", () => {
+    const chat = SHAPES["OpenAI chat"]!,
+      json = JSON.stringify({ content: `${LINES}\n"}\\`, annotation: { text: MAP } });
+    for (const behind of [REMINDER, "\n\n{not json}", " ]}"]) assert(holdsLines(chat(ID, json + behind)), behind);
+    assert(!holdsLines(chat(ID, `${json.slice(0, -40)}${REMINDER}`)));
+    assert(!holdsLines(chat(ID, `${json.replace("f7", "f8")}${REMINDER}`)));
+  });
+
   it("hold nothing of lines that are all empty but in a result of the same", () => {
     const chat = SHAPES["OpenAI chat"]!;
     assert(holdsLines(chat(ID, "\n\n"), "\n\n"));
