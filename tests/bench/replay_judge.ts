@@ -195,7 +195,7 @@ const FORMS: readonly [kind: Statement["kind"], form: RegExp][] = [
   ],
   [
     "diff",
-    /^\[waymark diff: (?<path>.+) lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (?<turn>\d+), )?above(?:; the file has changed elsewhere)?\]\n/,
+    /^\[waymark diff: (?<path>.+) lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (?<turn>\d+), )?above(?:; the file has changed elsewhere|; what is marked - is no longer among them)?\]\n/,
   ],
   ["notice", /^\[waymark notice: /],
 ];

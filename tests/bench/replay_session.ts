@@ -9,14 +9,12 @@
  * @module
  */
 
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { type Dialect, dialects } from "../../mod.ts";
 import { inFolder } from "../support.ts";
-import type { Arm, CallInfo, Read } from "./replay_arms.ts";
+import type { Arm, CallInfo } from "./replay_arms.ts";
 import { cost, createLines, type ReadEvent, type Recorded, World } from "./replay_data.ts";
-import { type Asked, Delivered, type Falsehood, FALSEHOODS, type Moment, type Shown } from "./replay_judge.ts";
+import { argumentsOf, HOSTS, PLAIN, readTool, takeApart } from "./replay_hosts.ts";
+import { type Asked, Delivered, type Falsehood, FALSEHOODS, type Moment } from "./replay_judge.ts";
 import { contractReferences, isSeen, type Population } from "./replay_rules.ts";
 
 /** What came of one session, or of several. */
@@ -82,83 +80,6 @@ export function sumOf(all: readonly Figures[]): Figures {
 /** How many false statements there are. */
 export function falsehoods({ wrong }: Figures): number {
   return FALSEHOODS.reduce((sum, falsehood) => sum + wrong[falsehood], 0);
-}
-
-/** How a host says a read and shows its lines. */
-interface Host {
-  readonly dialect: Dialect;
-  readonly before?: string;
-  readonly gutter?: (number: number) => string;
-  readonly after?: string;
-  /** Content blocks instead of a text. */
-  readonly blocks?: true;
-}
-
-const PLAIN: Host = { dialect: dialects.plain };
-const HOSTS: Readonly<Record<string, Host>> = {
-  "claude-code": { dialect: dialects.claudeCode, gutter: (number) => `${`${number}`.padStart(6)}→` },
-  opencode: {
-    dialect: dialects.opencode,
-    before: "<content>\n",
-    gutter: (number) => `${number}: `,
-    after: "\n</content>",
-  },
-  openhands: {
-    dialect: dialects.textEditor,
-    before: "Here's the result of running `cat -n`:\n",
-    gutter: (number) => `${`${number}`.padStart(6)}\t`,
-  },
-  pi: { dialect: dialects.pi, blocks: true },
-};
-const GUTTER = /^ *(\d+)(?:→|: |\t)/;
-
-/** Arguments that a host's dialect reads as this read. */
-function argumentsOf(
-  { path, offset, limit }: Pick<ReadEvent, "path" | "offset" | "limit">,
-  { dialect }: Host,
-): Record<string, unknown> {
-  if (dialect.describe(1, 1).startsWith("view_range")) {
-    const from = offset ?? 1, range = [from, limit === undefined ? -1 : from + limit - 1];
-    return { command: "view", path, ...(offset === undefined && limit === undefined ? {} : { view_range: range }) };
-  }
-  const name = dialect.parse({ path }) ? "path" : dialect.parse({ file_path: path }) ? "file_path" : "filePath";
-  return { [name]: path, ...(offset === undefined ? {} : { offset }), ...(limit === undefined ? {} : { limit }) };
-}
-
-/** The host's own tool: reads the disk, and stops where the recorded one stopped. */
-function readTool(
-  { dialect, before = "", gutter = () => "", after = "", blocks }: Host,
-  cuts: ReadonlyMap<string, number>,
-): Read {
-  return async (args, { callId, cwd }) => {
-    const { path, start, count = Infinity } = dialect.parse(args)!;
-    const all = (await readFile(join(cwd, path), "utf8")).split("\n").slice(0, -1);
-    const lines = all.slice(start - 1, start - 1 + Math.min(count, cuts.get(callId) ?? Infinity));
-    const text = before + lines.map((line, index) => gutter(start + index) + line).join("\n") + after;
-    return blocks ? [{ type: "text", text }] : text;
-  };
-}
-
-/** The lines in a result, and what stands behind them. */
-function takeApart(
-  result: unknown,
-  first: number,
-  { before = "", gutter, after = "" }: Host,
-): { shown: Shown[]; annotation: string } {
-  const text = typeof result === "string"
-    ? result
-    : (result as { text: string }[]).map((block) => block.text).join("\n\n");
-  const at = /^\[waymark /m.exec(text)?.index ?? text.length, annotation = text.slice(at);
-  const body = text.slice(0, at).replace(/\n\n$/, "");
-  if (body === "") return { shown: [], annotation };
-  if (!body.startsWith(before) || !body.endsWith(after)) throw new Error("Cannot read a result: its frame is damaged");
-  const lines = body.slice(before.length, body.length - after.length).split("\n");
-  const shown = lines.map((line, index) =>
-    gutter
-      ? { number: Number(GUTTER.exec(line)?.[1]), text: line.replace(GUTTER, "") }
-      : { number: first + index, text: line }
-  );
-  return { shown, annotation };
 }
 
 /** Replays one session through one arm. */
