@@ -26,15 +26,17 @@ export function renderDiff(call: ReadCall, wanted: Wanted, conversation: Convers
   const shown = shownBefore(call, wanted, conversation);
   if (!shown) return undefined;
   const { before, turn } = shown, { start, end } = wanted, now = wanted.text();
-  const patch = structuredPatch("", "", whole(before), whole(now), "", "", {
+  const patch = structuredPatch("", "", before, whole(now), "", "", {
     context: CONTEXT,
     maxEditLength: MOST_EDITS,
   });
   if (!patch) return undefined;
   const range = `${clean(call.path)} lines ${start}-${end} of ${wanted.total()}`;
   const since = turn === undefined ? "as shown above" : `as shown in turn ${turn}, above`;
+  // Of a part of the file lines may only have moved out of sight.
+  const gone = start > 1 || end < wanted.total() ? "; what is marked - is no longer among them" : "";
   const head = patch.hunks.length
-    ? `${range} have changed; what is not listed is ${since}`
+    ? `${range} have changed; what is not listed is ${since}${gone}`
     : `${range} are ${since}; the file has changed elsewhere`;
   const text = frame("diff", head, patch.hunks.flatMap(rowsOf));
   return estimateTokens(text) < WORTH * estimateTokens(now) ? text : undefined;
@@ -65,7 +67,7 @@ function shownBefore(
     for (const given of held) {
       given.text.replace(/\n$/, "").split("\n").forEach((line, index) => lines[given.start + index - start] = line);
     }
-    const before = lines.slice(0, end - start + 1).join("\n");
+    const before = lines.slice(0, end - start + 1).map((line) => `${line}\n`).join("");
     return { before, turn: conversation.turn ? Math.max(...held.map(({ turn }) => turn)) : undefined };
   }
   return undefined;

@@ -149,7 +149,7 @@ export function guardRereads(parts: RereadParts): Middleware {
       lines: wanted.total(),
       start,
       end,
-      text: end === wanted.end ? text : text.split("\n", shown).join("\n"),
+      text: end === wanted.end ? text : `${text.split("\n", shown).join("\n")}\n`,
       callId,
     });
   };

@@ -769,7 +769,7 @@ describe("what is never recorded", () => {
       session.nextTurn();
       await cutting({ path: "a.ts" });
       const [given] = session.toJSON().given;
-      assertEquals([given?.start, given?.end, given?.lines, given?.text], [1, 25, 60, linesOf(TEXT, 1, 25).trimEnd()]);
+      assertEquals([given?.start, given?.end, given?.lines, given?.text], [1, 25, 60, linesOf(TEXT, 1, 25)]);
       session.nextTurn();
       const read = wrap((args: PlainArguments) => plain(args), { codec: autoCodec });
       assertEquals(await read({ path: "a.ts" }), TEXT);
