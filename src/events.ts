@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { SkipReason } from "./tool_use/types.ts";
 import type { Audit, FailureReason, Usage } from "./types.ts";
 
 /** One thing that happened. `path` is as the caller gave it. */
@@ -56,6 +57,56 @@ export type WaymarkEvent =
     readonly type: "cache";
     readonly what: "opened" | "driver" | "memory" | "set-aside" | "write-skipped" | "pruned";
     readonly message: string;
+  }
+  | DigestEvent;
+
+/** What became of the digest of a tool result. */
+export type DigestEvent =
+  | {
+    readonly type: "digest";
+    readonly what: "made";
+    readonly callId: string;
+    readonly tool: string;
+    readonly resultBytes: number;
+    /** The model's name. */
+    readonly model: string;
+    /** What it cost. */
+    readonly usage: Usage;
+    /** No cheap model was given: the parent's made it. */
+    readonly inheritedRoute?: true;
+  }
+  | {
+    readonly type: "digest";
+    readonly what: "used";
+    readonly callId: string;
+    readonly tool: string;
+    readonly resultBytes: number;
+    /** Tokens that the conversation became shorter by, estimated; negative where a placeholder became longer. */
+    readonly tokensSaved: number;
+  }
+  | {
+    readonly type: "digest";
+    readonly what: "failed";
+    readonly callId: string;
+    readonly tool: string;
+    readonly resultBytes: number;
+    /** The model's name. */
+    readonly model: string;
+    readonly reason: FailureReason;
+    /** For a person, in one line. */
+    readonly message: string;
+    /** What it cost all the same; no call where the model was never asked. */
+    readonly usage: Usage;
+    readonly inheritedRoute?: true;
+  }
+  | {
+    readonly type: "digest";
+    readonly what: "skipped";
+    /** Absent: the host gave none, so that no row is kept either. */
+    readonly callId?: string;
+    readonly tool: string;
+    readonly resultBytes: number;
+    readonly reason: SkipReason | "no-call-id";
   };
 
 /** Sums of all events since the instance was made, and what is kept. */

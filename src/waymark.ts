@@ -167,7 +167,7 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
         sums.tokensSaved += event.tokensSaved;
       } else if (event.type === "cache") {
         if (event.what === "write-skipped") sums.writesSkipped++;
-      } else {
+      } else if (event.type !== "digest") {
         sums[event.type === "diff" ? "diffs" : "references"]++;
         sums.tokensSaved += event.tokensSaved;
       }

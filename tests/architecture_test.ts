@@ -11,14 +11,22 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 
 /** Layers from the bottom up. A file imports from its own layer and from those below. The first pattern that fits counts. */
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
-  ["vocabulary", /^src\/(types|session_types|errors|events|(cache|tool_use|compaction)\/types)\.ts$/],
+  [
+    "vocabulary",
+    /^src\/(types|session_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/compactor_types)\.ts$/,
+  ],
   ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
+  [
+    "pure",
+    /^src\/tool_use\/(decide|result_text|excerpt|named_paths|tally|text|rows|frame|placeholders|results)\.ts$/,
+  ],
   ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/],
-  ["stores", /^src\/(cache|summary|drivers|outline)\/.*\.ts$/],
+  ["middleware", /^src\/tool_use\/watch\.ts$/],
+  ["stores", /^src\/(cache|summary|drivers|outline|tool_use)\/.*\.ts$/],
   ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/],
   ["facade", /^src\/(options|waymark)\.ts$/],
-  ["edges", /^src\/(outline|providers\/.*|adapters\/.*)\.ts$/],
+  ["edges", /^src\/(outline|tool_use|providers\/.*|adapters\/.*)\.ts$/],
   ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
 ];
 
@@ -175,7 +183,15 @@ describe("the layers", () => {
   });
 
   it("have no values in the vocabulary's type files", () => {
-    for (const file of ["src/types.ts", "src/session_types.ts", "src/events.ts", "src/cache/types.ts"]) {
+    for (
+      const file of [
+        "src/types.ts",
+        "src/session_types.ts",
+        "src/events.ts",
+        "src/cache/types.ts",
+        "src/tool_use/types.ts",
+      ]
+    ) {
       assertEquals(codeOnly(readText(file)).match(/^(export\s+)?(const|let|function|class|enum)\b.*/gm), null, file);
     }
   });
@@ -216,9 +232,9 @@ describe("the root entry", { skip: sources[0] === "mod.ts" ? false : "there is n
     assertEquals(eager, []);
   });
 
-  it("reaches no provider, no outline, no model summarizer, no testing and no command line", () => {
+  it("reaches no provider, no outline, no model summarizer, no digests, no testing and no command line", () => {
     const apart =
-      /^src\/(providers|adapters|outline)\/|^src\/(outline|testing|cli)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
+      /^src\/(providers|adapters|outline|tool_use)\/|^src\/(outline|tool_use|testing|cli)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
     assertEquals([...graph?.files ?? []].filter((file) => apart.test(file)), []);
   });
 

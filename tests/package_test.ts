@@ -55,6 +55,11 @@ const publicNames: Readonly<Record<string, string>> = {
     FakeClock MemoryFiles Script ScriptedAnswer ScriptedModel ScriptedModelOptions fakeClock memoryFiles
     scriptedModel trueMap
   `,
+  "./tool-use": `
+    AcceptedResult CallFacts DigestEvent DigestOptions DigestRow DigestSums PLACEHOLDERS Pressure SkipReason Stubs
+    Summaries ToolUseOptions ToolUseStats ToolUseSummary WatchOptions createStubs isFramedDigest isLocatorStub
+    isPlaceholder loadSummaries renderDigest substituteSummaries toolUseSummary upgradePlaceholders
+  `,
 };
 
 // deno-lint-ignore no-explicit-any -- configuration files as they are

@@ -56,6 +56,8 @@ export interface AcceptedResult {
   readonly topLevel?: boolean | undefined;
   /** The file it was read from, where it is known: results of files with secrets are never sent. */
   readonly path?: string | undefined;
+  /** The tool's arguments, where they are known: paths they name count like `path`. */
+  readonly args?: unknown;
 }
 
 /** Port: where rows are kept beyond this process. Nothing of it ever throws or rejects. */

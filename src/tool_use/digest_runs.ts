@@ -1,0 +1,131 @@
+/**
+ * The runs of a session's digests: so many at once, each under its deadline, each with a row in the end.
+ *
+ * Promised: no run rejects; a run that is broken off leaves no row, one that is late or fails leaves a failed one.
+ *
+ * @module
+ */
+
+import { WaymarkError } from "../errors.ts";
+import type { DigestEvent } from "../events.ts";
+import type { Masker } from "../summary/secrets.ts";
+import { cleanLine } from "../summary/text.ts";
+import type { Clock, Completion, CompletionModel, FailureReason } from "../types.ts";
+import { createTurns } from "../waiting.ts";
+import { type DigestQuestion, makeDigest } from "./digest.ts";
+import type { DigestStore } from "./store.ts";
+import type { DigestRow } from "./types.ts";
+
+/** What every run goes by. */
+export interface RunSettings {
+  /** Whom to ask. Absent: no run is ever started. */
+  readonly model: CompletionModel | undefined;
+  /** The model is the parent's. */
+  readonly isInherited: boolean;
+  readonly maxConcurrentCalls: number;
+  readonly maxTokens: number;
+  readonly timeoutMs: number;
+}
+
+/** What runs work with. */
+export interface RunParts {
+  readonly store: Pick<DigestStore, "begin">;
+  readonly keep: (row: DigestRow) => void;
+  readonly emit: (event: DigestEvent) => void;
+  /** Default: the machine's. */
+  readonly clock?: Clock | undefined;
+  /** Default: the patterns secretlint maintains. */
+  readonly masker?: Masker | undefined;
+}
+
+/** A result worth a digest. */
+export interface Wanted extends DigestQuestion {
+  readonly callId: string;
+  readonly bytes: number;
+}
+
+/** Makes digests. */
+export interface DigestRuns {
+  /** Begins one; it waits for its turn. */
+  start(wanted: Wanted): void;
+  /** How many have begun and not ended. */
+  readonly size: number;
+  /** Resolves when all that have begun so far have ended. */
+  ended(): Promise<unknown>;
+}
+
+/** The longest a timer can be set to: beyond, runtimes fire at once or throw. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** The runs of one session. */
+export function createDigestRuns(settings: RunSettings, parts: RunParts): DigestRuns {
+  const { isInherited, maxTokens } = settings, { store, keep, emit, clock, masker } = parts;
+  const turns = createTurns(settings.maxConcurrentCalls), running = new Set<Promise<void>>();
+  const now = (): number => (clock ?? Date).now();
+
+  /** Fires when a request has taken too long. */
+  const deadline = (stop: AbortSignal): AbortSignal => {
+    const ms = Math.min(settings.timeoutMs, LONGEST_MS), late = new AbortController();
+    if (!clock) return AbortSignal.timeout(ms);
+    const expire = (): void => late.abort(new DOMException("The time limit is reached", "TimeoutError"));
+    clock.sleep(ms, stop).then(expire, () => {});
+    return late.signal;
+  };
+
+  const digest = async (wanted: Wanted, signal: AbortSignal, end: (isSpent: boolean) => void): Promise<void> => {
+    const { callId, tool, bytes } = wanted, model = settings.model!, stop = new AbortController();
+    let started = now(), calls = 0, release: (() => void) | undefined;
+    let tokens: Completion["usage"] = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    /** What a row and an event have in common. */
+    const facts = () => {
+      const at = now(), ms = Math.max(0, Math.round(at - started));
+      const common = { callId, tool, resultBytes: bytes, ...isInherited && { inheritedRoute: true as const } };
+      return {
+        row: { ...common, durationMs: ms, at },
+        event: { ...common, type: "digest" as const, model: model.name, usage: { ...tokens, calls, ms } },
+      };
+    };
+    try {
+      release = await turns.take(signal);
+      started = now();
+      const { text: summary, isCut } = await makeDigest(wanted, {
+        model,
+        maxTokens,
+        signal,
+        masker,
+        begin: () => (calls++, AbortSignal.any([signal, deadline(stop.signal)])),
+        used: (usage) => tokens = usage,
+      });
+      if (signal.aborted) return;
+      const { row, event } = facts();
+      keep({ ...row, status: "ok", summary, ...isCut && { cut: true } });
+      emit({ ...event, what: "made" });
+    } catch (error) {
+      if (signal.aborted) return;
+      const { row, event } = facts(), message = cleanLine(error instanceof Error ? error.message : String(error), 300);
+      keep({ ...row, status: "failed", reason: message });
+      emit({
+        ...event,
+        what: "failed",
+        reason: error instanceof WaymarkError ? error.code as FailureReason : "internal",
+        message,
+      });
+    } finally {
+      stop.abort();
+      release?.();
+      end(calls > 0);
+    }
+  };
+
+  return {
+    start(wanted) {
+      const controller = new AbortController(), end = store.begin(wanted.callId, { controller });
+      const promise = digest(wanted, controller.signal, end).finally(() => running.delete(promise));
+      running.add(promise);
+    },
+    get size() {
+      return running.size;
+    },
+    ended: () => Promise.all(running),
+  };
+}
