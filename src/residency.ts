@@ -43,7 +43,7 @@ function linesOf(text: string): string[] {
 }
 
 function plain(text: string): string {
-  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  return text.replace(/^\ufeff/, "").replace(/\r(?=\n|$)/g, "");
 }
 
 /** The tool results of a list of messages. */

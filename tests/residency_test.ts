@@ -322,6 +322,13 @@ describe("the tool results of a conversation", () => {
     assert(!holdsLines(chat(ID, `${json.replace("f7", "f8")}${REMINDER}`)));
   });
 
+  it("hold lines of a file with CRLF, the last of them too, whose ending a host took off with a gutter", () => {
+    const chat = SHAPES["OpenAI chat"]!, windows = `${LINES}\n`.replaceAll("\n", "\r\n");
+    const given = gutter(windows.slice(0, -1));
+    assert(holdsLines(chat(ID, given), windows));
+    assertEquals(exactLines(windows.slice(0, -1), windows), 12);
+  });
+
   it("hold nothing of lines that are all empty but in a result of the same", () => {
     const chat = SHAPES["OpenAI chat"]!;
     assert(holdsLines(chat(ID, "\n\n"), "\n\n"));
