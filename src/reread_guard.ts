@@ -138,7 +138,7 @@ export function guardRereads(parts: RereadParts): Middleware {
 
   /** Notes what the text of a result really gave; how to take that back. */
   const record = (call: ReadCall, wanted: Wanted, given: string, conversation: Conversation) => {
-    const { file, hash, start } = wanted, text = wanted.text(), shown = exactLines(given, text);
+    const { file, hash, start } = wanted, text = wanted.text(), shown = exactLines(given, text, nameOf(call));
     if (shown === 0) return undefined;
     const { path, callId } = call, end = start + shown - 1;
     return conversation.record({
@@ -174,7 +174,10 @@ export function guardRereads(parts: RereadParts): Middleware {
     }
     const isPart = !asked.isVoid && era === conversation.era;
     if (outcome.failed || outcome.text === undefined || !isPart) return outcome;
-    if (canAnswer && onChange === "diff" && exactLines(outcome.text, wanted.text()) > wanted.end - wanted.start) {
+    if (
+      canAnswer && onChange === "diff" &&
+      exactLines(outcome.text, wanted.text(), nameOf(call)) > wanted.end - wanted.start
+    ) {
       const diff = await differ(call, wanted, conversation).catch(() => undefined);
       if (diff) return outcome.discard?.(), diff;
     }
@@ -183,6 +186,11 @@ export function guardRereads(parts: RereadParts): Middleware {
     asked.takeBack = takeBack;
     return { ...outcome, discard: () => (takeBack(), outcome.discard?.()) };
   };
+}
+
+/** The file's name, without the folders. */
+function nameOf({ path }: ReadCall): string {
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
 
 /** What a reference says. */

@@ -15,25 +15,40 @@ import type { Given } from "./session_types.ts";
 const BANNER = 5;
 
 /**
- * How many of the lines of `window` a text holds, from the first one. A banner of a few lines may stand before them where all
- * are there, and anything behind them; where a host shows fewer, those up to the first that differs count. Line endings and
- * a byte order mark do not.
+ * How many of the lines of `window` a text holds, from the first one. A host's banner of a few lines may stand before them
+ * where all are there, and anything behind them; where a host shows fewer, those up to the first that differs count. Line
+ * endings and a byte order mark do not.
+ *
+ * @param name The file's name. A banner tells it, or is a tag for a file: any other lines before them may be the file's own,
+ * of a version whose lines have other numbers.
  */
-export function exactLines(text: string, window: string): number {
-  const expected = linesOf(window);
-  if (holdsLines(text, window)) return expected.length;
-  const shown = linesOf(text);
+export function exactLines(text: string, window: string, name: string): number {
+  const expected = linesOf(window), shown = linesOf(text);
   let same = 0;
   while (same < expected.length && same < shown.length && shown[same] === expected[same]) same++;
-  return same;
+  if (same === expected.length) return same;
+  const before = linesBefore(text, window) ?? [];
+  return before.length <= BANNER && before.some((line) => isBanner(line, name)) ? expected.length : same;
+}
+
+/** Tags that hosts put around a file. */
+const TAG = /^\s*<(?:file|path|type|source|document)[\w-]*(?:\s[^>]*)?>/, COMMENT = /^\s*(?:\/[/*]|[*#;%]|--|<!)/;
+
+function isBanner(line: string, name: string): boolean {
+  return TAG.test(line) || (name !== "" && line.includes(name) && !COMMENT.test(line));
 }
 
 /** Whether a text holds lines one after another, after so many others at most. */
 function holdsLines(text: string, window: string, most = BANNER): boolean {
-  const whole = plain(window).replace(/\n$/, "");
-  if (whole.trim() === "") return plain(text) === plain(window);
-  const framed = `\n${plain(text)}\n`, at = framed.indexOf(`\n${whole}\n`);
-  return at === 0 || (at > 0 && linesOf(framed.slice(1, at + 1)).length <= most);
+  if (plain(window).trim() === "") return plain(text) === plain(window);
+  const before = linesBefore(text, window);
+  return before !== undefined && before.length <= most;
+}
+
+/** The lines before those of a window that a text holds one after another; `undefined` where it does not. */
+function linesBefore(text: string, window: string): string[] | undefined {
+  const whole = plain(window).replace(/\n$/, ""), framed = `\n${plain(text)}\n`, at = framed.indexOf(`\n${whole}\n`);
+  return at < 0 ? undefined : linesOf(framed.slice(1, at + 1));
 }
 
 function linesOf(text: string): string[] {

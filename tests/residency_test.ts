@@ -326,7 +326,7 @@ describe("the tool results of a conversation", () => {
     const chat = SHAPES["OpenAI chat"]!, windows = `${LINES}\n`.replaceAll("\n", "\r\n");
     const given = gutter(windows.slice(0, -1));
     assert(holdsLines(chat(ID, given), windows));
-    assertEquals(exactLines(windows.slice(0, -1), windows), 12);
+    assertEquals(exactLines(windows.slice(0, -1), windows, "a.ts"), 12);
   });
 
   it("hold nothing of lines that are all empty but in a result of the same", () => {
@@ -509,6 +509,10 @@ describe("how many lines a text holds exactly", () => {
     ["all, with other endings", "one\r\ntwo\r\n\r\nfour\r\n", 4],
     ["all, behind a byte order mark", `\ufeff${window}`, 4],
     ["all, behind a banner", `a.ts\n-----\n${window}`, 4],
+    ["all, behind a tag for a file", `<file_content>\n${window}</file_content>`, 4],
+    ["all behind a line that may be another version's first", `import "./b.ts";\n${window}`, 0],
+    ["all behind a comment that names the file", `// a.ts adds.\n${window}`, 0],
+    ["all behind an empty line", `\n${window}`, 0],
     ["all, and a footer", `${window}\n(4 of 9 lines)`, 4],
     ["the first ones, then the host's words", "one\ntwo\n(2 of 4 lines)", 2],
     ["the first ones and a blank one", "one\ntwo\n\n", 3],
@@ -520,15 +524,19 @@ describe("how many lines a text holds exactly", () => {
     ["all behind a page of something else", `${"x\n".repeat(6)}${window}`, 0],
   ];
   for (const [what, text, lines] of cases) {
-    it(`is ${lines} where it shows ${what}`, () => assertEquals(exactLines(text, window), lines));
+    it(`is ${lines} where it shows ${what}`, () => assertEquals(exactLines(text, window, "a.ts"), lines));
   }
 
+  it("is 0 behind another line where one of the lines themselves names the file", () => {
+    assertEquals(exactLines("zero\none\na.ts\n", "one\na.ts\n", "a.ts"), 0);
+  });
+
   it("is all or nothing of lines that are all blank", () => {
-    assertEquals([exactLines("\n\n", "\n\n"), exactLines("\n", "\n\n"), exactLines("", "\n\n")], [2, 1, 0]);
+    assertEquals(["\n\n", "\n", ""].map((text) => exactLines(text, "\n\n", "a.ts")), [2, 1, 0]);
   });
 
   it("is none where a line holds white space the file does not have", () => {
-    assertEquals(exactLines("one \ntwo\n", "one\ntwo\n"), 0);
-    assertEquals(exactLines("one\n two\n", "one\ntwo\n"), 1);
+    assertEquals(exactLines("one \ntwo\n", "one\ntwo\n", "a.ts"), 0);
+    assertEquals(exactLines("one\n two\n", "one\ntwo\n", "a.ts"), 1);
   });
 });
