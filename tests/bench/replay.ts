@@ -5,7 +5,8 @@
  * `deno task bench replay`, or this file itself with each runtime. `--sessions d01,d02` takes some sessions, `--arms all,naive`
  * some arms, `--population tool` the reads of the read tool alone (`shell`: those of shell commands too). It ends with an error
  * where an arm of ours says something false, or finds under 80 % of the references that the data's own contract arm finds,
- * or where the raw arm is not what was recorded to the token.
+ * or where the raw arm is not what was recorded to the token; and, where all of it is replayed, where the README shows other
+ * figures.
  *
  * The sessions and what else is known of them: `tests/testdata/sessions/README.md`. How lines stand for their numbers:
  * `replay_data.ts`. The recording is frozen, so every figure is a ceiling: nobody asks again for what was withheld.
@@ -13,6 +14,7 @@
  * @module
  */
 
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { runtime } from "./measure.ts";
@@ -75,30 +77,33 @@ const DEEDS = [
 ];
 
 /** Prints a population; what is wrong with it. */
-function print(population: Population, outcomes: readonly Outcome[]): string[] {
+function print(population: Population, outcomes: readonly Outcome[]): { problems: string[]; tables: string[] } {
   const sums = outcomes.map(({ arm, all }) => ({ arm, sum: sumOf(all.map(({ figures }) => figures)) }));
   const hosts = [...new Set(outcomes[0]!.all.map(({ host }) => host))];
   const of = ({ all }: Outcome, name: string) =>
     sumOf(all.filter(({ host }) => host === name).map((one) => one.figures));
 
   console.log(`\n## What an agent reads by ${POPULATIONS[population]}\n`);
-  console.log(table(["arm", ...DEEDS], sums.map(({ arm, sum }) => [arm.title, ...deeds(sum)])));
-  console.log("\nFalse statements, by what is false:\n");
   const kinds = (sum: Figures): string[] => FALSEHOODS.map((kind) => thousands(sum.wrong[kind]));
   const speaking = sums.filter(({ arm }) => arm.name !== "raw");
-  console.log(table(["arm", ...FALSEHOODS], speaking.map(({ arm, sum }) => [arm.title, ...kinds(sum)])));
-  console.log("\nTokens of all tool results that are left, and how much of them is saved:\n");
   const cell = ({ tokens, raw }: Figures): string =>
     tokens === raw ? thousands(tokens) : `${thousands(tokens)} (${percent(raw - tokens, raw)})`;
-  const rows = outcomes.map((one) => [one.arm.title, ...hosts.map((host) => cell(of(one, host)))]);
-  console.log(table(["arm", ...hosts.map((host) => `${host} (${of(outcomes[0]!, host).sessions})`)], rows));
+  const byArm = outcomes.map((one) => [one.arm.title, ...hosts.map((host) => cell(of(one, host)))]);
+  const tables = [
+    table(["arm", ...DEEDS], sums.map(({ arm, sum }) => [arm.title, ...deeds(sum)])),
+    table(["arm", ...FALSEHOODS], speaking.map(({ arm, sum }) => [arm.title, ...kinds(sum)])),
+    table(["arm", ...hosts.map((host) => `${host} (${of(outcomes[0]!, host).sessions})`)], byArm),
+  ];
+  console.log(tables[0]);
+  console.log(`\nFalse statements, by what is false:\n\n${tables[1]}`);
+  console.log(`\nTokens of all tool results that are left, and how much of them is saved:\n\n${tables[2]}`);
   for (const one of outcomes.filter(({ arm }) => arm.name !== "raw")) {
     console.log(`\n${one.arm.title}, by host:\n`);
     const byHost = hosts.map((host) => [host, ...deeds(of(one, host)), ...kinds(of(one, host))]);
     console.log(table(["host", ...DEEDS, ...FALSEHOODS], byHost));
   }
   console.log("");
-  return outcomes.flatMap(({ arm, all }, index) => {
+  const problems = outcomes.flatMap(({ arm, all }, index) => {
     const { sum } = sums[index]!, { references, contract, toSubAgents } = sum, problems: string[] = [];
     if (arm.refers) {
       const share = arm.isOurs ? `; the contract arm of the data finds ${contract}` : "";
@@ -113,6 +118,7 @@ function print(population: Population, outcomes: readonly Outcome[]): string[] {
     const differs = arm.name === "raw" && all.some(({ figures: { raw, tokens } }) => Math.abs(raw - tokens) > 0.001);
     return differs ? [...problems, "raw: not what was recorded"] : problems;
   });
+  return { problems, tables };
 }
 
 const { values } = parseArgs({
@@ -131,7 +137,12 @@ for (const population of populations as Population[]) {
     for (const session of sessions) all.push({ host: session.host, figures: await replay(session, arm, population) });
     outcomes.push({ arm, all });
   }
-  for (const problem of print(population, outcomes)) {
+  const { problems, tables } = print(population, outcomes);
+  if (population === "tool" && values.sessions === undefined && values.arms === undefined) {
+    const readme = readFileSync(`${import.meta.dirname}/../../README.md`, "utf8");
+    if (!tables.every((table) => readme.includes(table))) problems.push("README.md: it shows other figures");
+  }
+  for (const problem of problems) {
     console.error(`WRONG ${problem}`);
     process.exitCode = 1;
   }
