@@ -158,9 +158,9 @@ function withBlock(blocks: readonly unknown[], annotations: readonly Annotation[
 /** An annotation alone, in blocks of the same kind; `undefined` where they were not all text. */
 function blockAnswer({ text }: Annotation, like: readonly unknown[]): unknown[] | undefined {
   const blocks = like.map(fields);
-  if (!blocks.length || !blocks.every((block) => block && isSubset(block, ["type", "text", "annotations"]))) {
-    return undefined;
-  }
+  const isText = (block: Fields | undefined): boolean =>
+    typeof block?.["text"] === "string" && isSubset(block, ["type", "text", "annotations"]);
+  if (!blocks.length || !blocks.every(isText)) return undefined;
   const type = blocks[0]!["type"];
   return [type === undefined ? { text } : { type, text }];
 }
@@ -200,7 +200,7 @@ export function withoutGutter(text: string, least = 0.5): string {
   const from = number(lines[start]), numbered = text.split("\n").slice(start);
   const end = numbered.findIndex((line, index) => number(line) !== from + index);
   const kept = numbered.slice(0, end < 0 ? undefined : end);
-  return kept.length < least * (start + numbered.length)
-    ? text
-    : kept.map((line) => line.replace(GUTTER, "")).join("\n");
+  if (kept.length < least * (start + numbered.length)) return text;
+  const bare = kept.map((line) => line.replace(GUTTER, "")).join("\n");
+  return /\n\r?$/.test(bare) ? `${bare}\n` : bare; // a last line that is empty is a line
 }

@@ -265,3 +265,76 @@ describe("gutters of line numbers", () => {
     }
   });
 });
+
+describe("an answer without a result", () => {
+  const reference: Annotation = {
+    kind: "reference",
+    text: "[waymark reference: a.ts lines 1-9 of 9 are unchanged since turn 1, shown above]",
+    path: "a.ts",
+    start: 1,
+    end: 9,
+    lines: 9,
+  };
+  const line = text(reference.text);
+  const answers: readonly (readonly [what: string, codec: Codec, like: unknown, answer: unknown])[] = [
+    ["a string", autoCodec, "export class A {}", reference.text],
+    ["an empty string", autoCodec, "", reference.text],
+    ["a text block", autoCodec, [text("a")], [line]],
+    ["several text blocks", autoCodec, [text("a"), text("b")], [line]],
+    ["a block with annotations of its own", autoCodec, [{ ...text("a"), annotations: { priority: 1 } }], [line]],
+    ["a block without a type", autoCodec, [{ text: "a" }], [{ text: reference.text }]],
+    ["a block of another type", autoCodec, [{ type: "input_text", text: "a" }], [{
+      type: "input_text",
+      text: reference.text,
+    }]],
+    ["an MCP result", autoCodec, { content: [text("a")] }, { content: [line] }],
+    ["an MCP result that did not fail", mcpCodec, { content: [text("a")], isError: false, _meta: { a: 1 } }, {
+      content: [line],
+    }],
+    ...["content", "text", "output", "llmContent", "stdout"].map((key) =>
+      [`an object with ${key}`, autoCodec, { [key]: "a" }, { [key]: "", annotation: reference }] as const
+    ),
+    ["an object with a note already", autoCodec, { content: "a", annotation: map }, {
+      content: "",
+      annotation: reference,
+    }],
+    ["a string, with the codec of fields", fieldsCodec, "a", { content: "", annotation: reference }],
+    ["an object, with the codec of fields", fieldsCodec, { text: "a" }, { text: "", annotation: reference }],
+    ["blocks, with the codec of fields", fieldsCodec, [text("a")], [line]],
+  ];
+  for (const [what, codec, like, answer] of answers) {
+    it(`takes the shape of ${what}`, () => assertEquals(codec.answer!(reference, frozen(like)), answer));
+  }
+
+  const none: readonly (readonly [what: string, codec: Codec, like: unknown])[] = [
+    ["blocks in JSON", autoCodec, JSON.stringify([text("a")])],
+    ["no blocks", autoCodec, []],
+    ["an image beside the text", autoCodec, [text("a"), image]],
+    ["a block with fields of the host's", autoCodec, [{ ...text("a"), id: 7 }]],
+    ["an array of something else", autoCodec, ["a"]],
+    ["an MCP result with a structured copy", autoCodec, { content: [text("a")], structuredContent: { content: "a" } }],
+    ["an MCP result with an image", mcpCodec, { content: [text("a"), image] }],
+    ["an MCP result with fields of the host's", mcpCodec, { content: [text("a")], total: 9 }],
+    ["an object with fields of the host's", autoCodec, { content: "a", totalLines: 9 }],
+    ["an object with two texts", autoCodec, { content: "a", text: "a" }],
+    ["an object with a symbol", autoCodec, { content: "a", [Symbol("x")]: 1 }],
+    ["an object without a text", autoCodec, { lines: ["a"] }],
+    ["a class of the host's", autoCodec, new (class Result {})()],
+    ["an object with a file", fieldsCodec, { file: { content: "a" } }],
+    ["nothing", autoCodec, null],
+    ["a number", stringOrBlocks, 7],
+    ["an object, where strings and blocks are known alone", stringOrBlocks, { content: "a" }],
+    ["a string, where MCP results are known alone", mcpCodec, "a"],
+  ];
+  for (const [what, codec, like] of none) {
+    it(`cannot be made in the shape of ${what}`, () => assertEquals(codec.answer!(reference, frozen(like)), undefined));
+  }
+
+  it("can be read back as no text of a file's", () => {
+    for (const [what, codec, , answer] of answers) {
+      const read = codec.text(answer as never) ?? "";
+      assertEquals(stripAnnotations(read), "", what);
+      assertEquals(codec.failed?.(answer as never) ?? false, false, what);
+    }
+  });
+});

@@ -11,6 +11,7 @@ import {
   isAnnotationText,
   rank,
   renderMap,
+  renderMapReference,
   renderNotice,
   stripAnnotations,
 } from "../src/file_map.ts";
@@ -414,5 +415,82 @@ describe("the estimate of tokens", () => {
       estimateTokens("漢漢漢漢"),
       estimateTokens(4001),
     ], [0, 1, 2, 3, 1001]);
+  });
+});
+
+describe("a reference of one line", () => {
+  const reference = "[waymark reference: a.ts lines 1-60 of 60 are unchanged since turn 2, shown above]";
+  const pointer = renderMapReference({ lines: 900, turn: 3 }, true, {
+    start: 201,
+    end: 400,
+    describe: dialects.plain.describe,
+  });
+
+  it("to a map says what is shown, of how many, where the map stands and how to go on", () => {
+    assertEquals(
+      pointer,
+      "[waymark reference: PARTIAL, lines 201-400 of 900; the whole map was given in turn 3, above, unchanged. Next lines: offset: 401, limit: 200]",
+    );
+    assertEquals(
+      renderMapReference({ lines: 900, turn: 0 }, false, { start: 801, end: 900 }),
+      "[waymark reference: PARTIAL, lines 801-900 of 900; the whole map was given above, unchanged]",
+    );
+    assertStringIncludes(
+      renderMapReference({ lines: 500, turn: 0 }, false, { start: 1, end: 400 }),
+      "Next lines: lines 401-500]",
+    );
+  });
+
+  it("is recognised as an annotation, alone, beside others and with white space around it", () => {
+    const block = frame("map", "a map", ["1-2  class  A"]);
+    for (
+      const text of [
+        reference,
+        pointer,
+        `\n${reference}\n`,
+        `${reference}\n\n${pointer}`,
+        `${block}\n\n${reference}`,
+        `${reference}\n\n${block}`,
+      ]
+    ) {
+      assertEquals([isAnnotationText(text), stripAnnotations(text).trim()], [true, ""]);
+    }
+  });
+
+  it("is taken off the end of a text, byte for byte, however many there are", () => {
+    for (const text of ["const a = 1;", "const a = 1;\n", "a\r\n", "a\n\n\n", "[x]", "[waymark reference: a.ts"]) {
+      const annotated = autoCodec.annotate(
+        text,
+        [reference, pointer, reference].map((text) => ({ kind: "reference", text })),
+      );
+      assertEquals([stripAnnotations(annotated as string), isAnnotationText(annotated as string)], [text, false]);
+    }
+  });
+
+  it("is not seen in a line that only quotes one, or is not closed", () => {
+    for (
+      const text of [
+        `const text = "${reference}";`,
+        `// ${reference}`,
+        `${reference} and more`,
+        `${reference}\nconst a = 1;`,
+        reference.slice(0, -1),
+        "[waymark reference]",
+      ]
+    ) {
+      assertEquals([stripAnnotations(text), isAnnotationText(text)], [text, false]);
+    }
+  });
+
+  it("beside lines that are not part of the result, a map says that they stand above", () => {
+    const map = mapOf([region(300, 320)]);
+    assertEquals(
+      firstLine(renderMap(map, { start: 1, end: 200, referred: true })),
+      "[waymark map: PARTIAL, lines 1-200 of 1400 are those above, the rest is not]",
+    );
+    assertEquals(
+      firstLine(renderMap(map, { start: 1, end: 1400, referred: true })),
+      "[waymark map: all 1400 lines are above]",
+    );
   });
 });

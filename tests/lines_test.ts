@@ -3,7 +3,7 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type ByteReader, countLines, countUpTo, lineRange, lineWindow, spanLines } from "../src/lines.ts";
+import { type ByteReader, countLines, countUpTo, lineRange, lineWindow, mergeSpans, spanLines } from "../src/lines.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
@@ -196,5 +196,31 @@ describe("a window of lines", () => {
     lineWindow(long, 1, 200);
     lineWindow(short, 1, 200);
     assert(long.given <= 65_536 && short.given <= 65_536);
+  });
+});
+
+describe("spans of lines put together", () => {
+  it("are as few as can be, sorted, with no line more or less", () => {
+    const span = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat(12)).map(([start, more]) => ({
+      start,
+      end: start + more,
+    }));
+    fc.assert(fc.property(fc.array(span), (spans) => {
+      const before = structuredClone(spans), merged = mergeSpans(spans);
+      const linesOf = (all: readonly { start: number; end: number }[]) =>
+        Array.from({ length: 60 }, (_, at) => all.some(({ start, end }) => start <= at && at <= end));
+      assertEquals(linesOf(merged), linesOf(spans));
+      for (const [at, { start }] of merged.entries()) if (at > 0) assert(start > merged[at - 1]!.end + 1);
+      assertEquals(spans, before, "what is given is left as it is");
+    }));
+  });
+
+  it("join where one begins in the line after another's last", () => {
+    assertEquals(mergeSpans([{ start: 11, end: 20 }, { start: 1, end: 10 }, { start: 22, end: 22 }]), [
+      { start: 1, end: 20 },
+      { start: 22, end: 22 },
+    ]);
+    assertEquals(mergeSpans([{ start: 1, end: 50 }, { start: 3, end: 9 }]), [{ start: 1, end: 50 }]);
+    assertEquals(mergeSpans([]), []);
   });
 });

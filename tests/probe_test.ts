@@ -1,9 +1,19 @@
 /** Names that are guarded and names that are not, secrets, and bytes that are no text. */
 
 import { describe, it } from "node:test";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { guardsName, isSecretPath, looksBinary, SECRET_FILES, UNGUARDED } from "../src/probe.ts";
+import { WaymarkError } from "../src/errors.ts";
+import {
+  checkNames,
+  guardsName,
+  INSTRUCTION_FILES,
+  isExempt,
+  isSecretPath,
+  looksBinary,
+  SECRET_FILES,
+  UNGUARDED,
+} from "../src/probe.ts";
 
 const guarded = (names: string, rules?: Parameters<typeof guardsName>[1]) =>
   names.split(" ").filter((name) => guardsName(name, rules));
@@ -154,5 +164,48 @@ describe("bytes", () => {
       [looksBinary(new Uint8Array()), looksBinary(new Uint8Array([0xff])), looksBinary(new Uint8Array([0]))],
       [false, false, true],
     );
+  });
+});
+
+describe("a file that instructs an agent", () => {
+  it("is known by its name in any case, wherever it lies", () => {
+    const names =
+      "AGENTS.md agents.md docs/Agents.MD CLAUDE.md CLAUDE.local.md GEMINI.md skills/pdf/SKILL.md .cursorrules .windsurfrules .clinerules " +
+      ".goosehints .github/copilot-instructions.md src/api.instructions.md .cursor/rules/a/b.mdc .clinerules/x.md .windsurf/rules/y.md " +
+      "C:\\\\project\\\\AGENTS.md /p/.GitHub/Instructions/z.txt";
+    assertEquals(names.split(" ").filter((name) => !isExempt(name, INSTRUCTION_FILES)), []);
+  });
+
+  it("is not every file with such a word in its name", () => {
+    const names =
+      "agents.ts claude.md.ts src/agents/main.ts skill.txt README.md my-agents.md cursor/rules/a.md instructions.md";
+    assertEquals(names.split(" ").filter((name) => isExempt(name, INSTRUCTION_FILES)), []);
+  });
+
+  it("is listed in one exported constant, in small letters, so that capitals are meant too", () => {
+    assertEquals(INSTRUCTION_FILES.filter((glob) => glob !== glob.toLowerCase()), []);
+  });
+
+  it("may be named by a host, small letters for capitals too, and capitals for themselves", () => {
+    assertEquals(["Rules.txt", "RULES.TXT", "a/rules.txt"].map((name) => isExempt(name, ["rules.txt"])), [
+      true,
+      true,
+      true,
+    ]);
+    assertEquals(["Rules.txt", "rules.txt"].map((name) => isExempt(name, ["Rules.txt"])), [true, false]);
+    assert(!isExempt("AGENTS.md", []));
+  });
+});
+
+describe("globs that are none", () => {
+  it("are refused by name, in every list", () => {
+    for (const list of ["include", "exclude", "exempt"] as const) {
+      checkNames({ [list]: ["*.ts", "a[bc].ts"] });
+      const error = assertThrows(() => checkNames({ [list]: ["*.ts", "a[z-a].ts"] }), WaymarkError);
+      assertEquals([error.code, error.message.startsWith("Cannot use the globs *.ts,a[z-a].ts: ")], [
+        "invalid-option",
+        true,
+      ]);
+    }
   });
 });

@@ -7,7 +7,9 @@ import {
   assertThrows,
 } from "@std/assert";
 import { describe, it } from "node:test";
+import { autoCodec, fieldsCodec } from "../src/codecs.ts";
 import { viewRange } from "../src/dialects.ts";
+import { createSession } from "../src/session.ts";
 import type { Annotation, Codec, Middleware, ReadCall } from "../src/types.ts";
 import { wrap } from "../src/wrap.ts";
 import { wrapTools } from "../src/wrap_tools.ts";
@@ -517,5 +519,188 @@ describe("wrapTools()", () => {
 
   it("throws for what is no registry", () => {
     assertThrows(() => wrapTools(null as unknown as object, short), TypeError);
+  });
+});
+
+describe("wrap(): a layer that answers without the tool", () => {
+  const reference: Annotation = {
+    kind: "reference",
+    text: "[waymark reference: a.ts line 1 of 1 is unchanged and shown above]",
+  };
+  const other: Annotation = { kind: "reference", text: "[waymark reference: another one]" };
+  /** Answers every call that can be answered. */
+  const answer: Middleware = async (call, next) =>
+    call.answerable && !call.fresh ? { annotations: [reference] } : await next(call);
+
+  it("gives the host a result in the shape of the latest one with text, and does not call the tool", async () => {
+    let calls = 0, result: unknown = "text";
+    const read = wrap((_: Args): unknown => (calls++, result), answer) as (args: Args) => Promise<unknown>;
+    assertEquals([await read({ path: "a.ts" }), calls], ["text", 1]);
+    assertEquals([await read({ path: "a.ts" }), calls], [reference.text, 1]);
+    const fresh = wrap(
+      (_: Args): unknown => result,
+      (call, next) => answer({ ...call, fresh: result !== "text" }, next),
+    );
+    for (result of [[{ type: "text", text: "a" }], { content: "a" }]) await fresh({ path: "a.ts" });
+    result = "text";
+    assertEquals(await fresh({ path: "a.ts" }), { content: "", annotation: reference }, "the object was the latest");
+  });
+
+  it("may do so only once the tool has given text that did not fail: no result before tells its shape", async () => {
+    const answerable: unknown[] = [],
+      results: unknown[] = [
+        null,
+        7,
+        { isError: true, content: [{ type: "text", text: "no" }] },
+        [{ type: "image", data: "" }],
+        "text",
+        undefined,
+        "more",
+      ];
+    const given = results.values();
+    const read = wrap(
+      (_: Args): unknown => given.next().value,
+      (call, next) => (answerable.push(call.answerable), next(call)),
+    );
+    for (const _ of results) await read({ path: "a.ts" });
+    assertEquals(answerable, [false, false, false, false, false, true, true]);
+  });
+
+  it("may do so from the start where the host names its codec, if that can answer", async () => {
+    const answerable = async (codec: Codec | undefined): Promise<boolean | undefined> => {
+      let seen: boolean | undefined;
+      await wrap((_: Args) => "", (call, next) => (seen = call.answerable, next(call)), codec ? { codec } : {})({
+        path: "a.ts",
+      });
+      return seen;
+    };
+    const { answer: _, ...silent } = autoCodec;
+    const broken: Codec = {
+      ...autoCodec,
+      answer: () => {
+        throw new Error("no");
+      },
+    };
+    const codecs = [undefined, autoCodec, fieldsCodec, silent, { ...autoCodec, answer: () => undefined }, broken];
+    assertEquals(await Promise.all(codecs.map(answerable)), [false, true, true, false, false, false]);
+  });
+
+  it("may not where the tool's results have a shape that cannot be made up: the call says so", async () => {
+    for (
+      const result of [{ content: "a", lines: 7 }, [{ type: "text", text: "a" }, { type: "image" }], {
+        content: [{ type: "text", text: "a" }],
+        structuredContent: {},
+      }]
+    ) {
+      const seen: unknown[] = [];
+      const read = wrap((_: Args): unknown => result, (call, next) => (seen.push(call.answerable), next(call)));
+      for (let at = 0; at < 2; at++) assertStrictEquals(await read({ path: "a.ts" }), result);
+      assertEquals(seen, [false, false]);
+    }
+  });
+
+  it("may not where the tool streams, generator or not", async () => {
+    const seen: unknown[] = [];
+    const layer: Middleware = (call, next) => (seen.push(call.answerable), next(call));
+    const generator = wrap(
+      async function* (_: Args) {
+        yield "a";
+      },
+      layer,
+      { codec: autoCodec },
+    );
+    const plain = wrap((args: Args) => generator(args), layer, { streams: true, codec: autoCodec });
+    for (const read of [generator, plain]) for await (const value of read({ path: "a.ts" })) assertEquals(value, "a");
+    assertEquals(seen, [false, false, false]);
+  });
+
+  it("is answered once by several annotations, all their texts in one", async () => {
+    const read = wrap(
+      (_: Args) => "a",
+      (call, next) => call.answerable ? Promise.resolve({ annotations: [reference, other] }) : next(call),
+    );
+    await read({ path: "a.ts" });
+    assertEquals(await read({ path: "a.ts" }), `${reference.text}\n\n${other.text}`);
+  });
+
+  it("has the tool called as asked, fresh, where its answer cannot be given after all", async () => {
+    for (const annotations of [[], [reference]]) {
+      const calls: Args[] = [], fresh: unknown[] = [];
+      let works = true;
+      const codec: Codec = { ...autoCodec, answer: () => works ? "answer" : undefined };
+      const read = wrap((args: Args) => (calls.push(args), "text"), (call, next) => {
+        fresh.push(call.fresh);
+        works = false;
+        return call.fresh ? next(call) : Promise.resolve({ annotations });
+      }, { codec });
+      const args = { path: "a.ts" };
+      assertEquals(await read(args), "text");
+      assertStrictEquals(calls[0], args);
+      assertEquals([calls.length, fresh], [1, [undefined, true]]);
+    }
+  });
+});
+
+describe("wrap(): what layers noted", () => {
+  it("is taken back of a result that is thrown away, before the read is made again", async () => {
+    const log: string[] = [];
+    const noting: Middleware = async (call, next) => {
+      const outcome = await next(call);
+      log.push(call.fresh ? "second" : "first");
+      return { ...outcome, discard: () => log.push(call.fresh ? "second gone" : "first gone") };
+    };
+    const again: Middleware = async (call, next) => ({ ...await noting(call, next), again: !call.fresh });
+    assertEquals(await wrap((_: Args) => "text", again)({ path: "a.ts" }), "text");
+    assertEquals(log, ["first", "first gone", "second"]);
+  });
+
+  it("is taken back where the result cannot carry what belongs to it", async () => {
+    for (const kind of ["map", "reference"] as const) {
+      let discards = 0;
+      const read = wrap((_: Args) => 42, async (call, next) => {
+        const outcome = await next(call);
+        return call.fresh ? outcome : { ...outcome, annotations: [{ ...map, kind }], discard: () => void discards++ };
+      });
+      assertEquals([await read({ path: "a.ts" }), discards], [42, 1]);
+    }
+  });
+
+  it("stands where the result does, and a fault in taking it back is nobody's", async () => {
+    let discards = 0;
+    const errors: unknown[] = [];
+    const stands = wrap(
+      (_: Args) => "text",
+      async (call, next) => ({ ...await next(call), discard: () => void discards++ }),
+    );
+    assertEquals([await stands({ path: "a.ts" }), discards], ["text", 0]);
+    const faulty = wrap((_: Args) => "text", async (call, next) => ({
+      ...await next(call),
+      again: !call.fresh,
+      discard: () => {
+        throw new Error("no");
+      },
+    }), { onError: (error) => errors.push(error) });
+    assertEquals([await faulty({ path: "a.ts" }), errors.length], ["text", 1]);
+  });
+});
+
+describe("wrap(): the conversation of a call", () => {
+  it("is the tool's own where it has one, else what the host says of the call", async () => {
+    const [own, given] = [createSession({ id: "own" }), createSession({ id: "given" })], seen: unknown[] = [];
+    const layer: Middleware = (call, next) => (seen.push(call.session?.id), next(call));
+    const facts = (info: unknown) => info as object;
+    await wrap((_: Args) => "", layer)({ path: "a.ts" });
+    await wrap((_: Args) => "", layer, { session: own })({ path: "a.ts" });
+    const read = wrap((_: Args, __?: unknown) => "", layer, { session: own, facts });
+    await read({ path: "a.ts" }, { session: given });
+    await read({ path: "a.ts" }, {});
+    assertEquals(seen, [undefined, "own", "given", "own"]);
+  });
+
+  it("is that of a registry's tools too", async () => {
+    const session = createSession({ id: "own" }), seen: unknown[] = [];
+    const layer: Middleware = (call, next) => (seen.push(call.session), next(call));
+    await wrapTools({ read: { execute: (_: Args) => "" } }, layer, { session }).read.execute({ path: "a.ts" });
+    assertStrictEquals(seen[0], session);
   });
 });
