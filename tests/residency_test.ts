@@ -17,6 +17,7 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, it } from "node:test";
 import { renderMap } from "../src/file_map.ts";
+import { autoCodec } from "../src/codecs.ts";
 import { exactLines, toolResults } from "../src/residency.ts";
 import { code } from "./support.ts";
 
@@ -526,6 +527,15 @@ describe("how many lines a text holds exactly", () => {
   for (const [what, text, lines] of cases) {
     it(`is ${lines} where it shows ${what}`, () => assertEquals(exactLines(text, window, "a.ts"), lines));
   }
+
+  it("is all of them behind a gutter too, an empty last line among them", () => {
+    for (const ending of ["", "\n", "\n\n(3 of 9 lines)"]) {
+      for (const lines of ["one\ntwo\n", "one\r\ntwo\r\n\r"]) {
+        const given = autoCodec.text(`     1\tone\n     2\ttwo\n     3\t${ending}`)!;
+        assertEquals(exactLines(given, `${lines}\n`, "a.ts"), 3, ending);
+      }
+    }
+  });
 
   it("is 0 behind another line where one of the lines themselves names the file", () => {
     assertEquals(exactLines("zero\none\na.ts\n", "one\na.ts\n", "a.ts"), 0);
