@@ -42,7 +42,7 @@ export function createSession(options: SessionOptions = {}): Session {
 
 /** The conversation a call belongs to: its own session's, else the one given; none where the call names another. */
 export function conversationOf(call: ReadCall, session: Session | undefined): Conversation | undefined {
-  const { sessionId } = call, own = call.session ?? session;
+  const { sessionId } = call, own = call.session instanceof Conversation ? call.session : session;
   if (!(own instanceof Conversation)) return undefined;
   return own.id === undefined || sessionId === undefined || sessionId === own.id ? own : undefined;
 }

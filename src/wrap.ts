@@ -35,7 +35,7 @@ export interface WrapOptions {
   readonly name?: string;
   /**
    * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `callId`,
-   * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `cwd`, `programmatic`, `fresh`).
+   * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `session`, `cwd`, `programmatic`, `fresh`).
    */
   readonly facts?: (...rest: unknown[]) => Partial<ReadCall>;
   /** The tool is a plain function that returns an async iterable: the wrapped one does too, at once. Default false. */
@@ -233,6 +233,7 @@ function usualFacts(info?: unknown): Partial<ReadCall> {
     ...(typeof callId === "string" ? { callId } : {}),
     ...(signal instanceof AbortSignal ? { signal } : {}),
     ...(typeof given["sessionId"] === "string" ? { sessionId: given["sessionId"] } : {}),
+    ...(typeof given["session"] === "object" && given["session"] ? { session: given["session"] as Session } : {}),
     ...(typeof given["cwd"] === "string" ? { cwd: given["cwd"] } : {}),
     ...(given["programmatic"] === true ? { programmatic: true } : {}),
     ...(given["fresh"] === true ? { fresh: true } : {}),

@@ -9,7 +9,7 @@ import {
 import { describe, it } from "node:test";
 import { autoCodec, fieldsCodec } from "../src/codecs.ts";
 import { viewRange } from "../src/dialects.ts";
-import { createSession } from "../src/session.ts";
+import { conversationOf, createSession } from "../src/session.ts";
 import type { Annotation, Codec, Middleware, ReadCall } from "../src/types.ts";
 import { wrap } from "../src/wrap.ts";
 import { wrapTools } from "../src/wrap_tools.ts";
@@ -695,6 +695,22 @@ describe("wrap(): the conversation of a call", () => {
     await read({ path: "a.ts" }, { session: given });
     await read({ path: "a.ts" }, {});
     assertEquals(seen, [undefined, "own", "given", "own"]);
+  });
+
+  it("is the one the host passes beside the arguments under the usual name, and no other object of that name", async () => {
+    const [own, given] = [createSession(), createSession()], seen: unknown[] = [];
+    const layer: Middleware = (call, next) => (seen.push(conversationOf(call, own)), next(call));
+    const read = wrap((_: Args, __?: unknown) => "", layer);
+    for (const session of [given, undefined, null, "s", { id: "the host's own" }]) {
+      await read({ path: "a.ts" }, { session });
+    }
+    assertEquals(seen.map((session) => session === given ? "given" : session === own ? "own" : "?"), [
+      "given",
+      "own",
+      "own",
+      "own",
+      "own",
+    ]);
   });
 
   it("is that of a registry's tools too", async () => {
