@@ -43,14 +43,16 @@ export class Conversation implements Session {
   readonly id: string | undefined;
   readonly untracked: boolean;
   #turn: number;
-  #era = 0;
+  /** Another one after each reset: what was on its way then is no part of the conversation. */
+  era = 0;
   #size = 0;
   /** By file; the one shown to last is last. */
   readonly #given = new Map<string, Given[]>();
   readonly #referred = new Map<string, Referred>();
   readonly #asked = new Map<string, Asked>();
-  /** Reads as they were asked for, of those that stand for them. */
+  /** Reads as they were asked for, of those that stand for them; and what is known of each on its way. */
   readonly #whole = new WeakMap<ReadCall, ReadCall>();
+  readonly #asks = new WeakMap<ReadCall, Asked>();
 
   constructor(state: Omit<SessionState, "version" | "id"> & { readonly id: string | undefined }) {
     this.id = state.id;
@@ -62,11 +64,6 @@ export class Conversation implements Session {
 
   get turn(): number {
     return this.#turn;
-  }
-
-  /** Another one after each reset: what was on its way then is no part of the conversation. */
-  get era(): number {
-    return this.#era;
   }
 
   nextTurn(): number {
@@ -87,7 +84,7 @@ export class Conversation implements Session {
 
   reset(): void {
     this.#keep(() => false);
-    this.#era++;
+    this.era++;
     this.#referred.clear();
     this.#asked.clear();
   }
@@ -115,7 +112,7 @@ export class Conversation implements Session {
     return { version: 1, ...(id === undefined ? {} : { id }), turn: this.#turn, untracked, given, referred };
   }
 
-  /** A read goes to the tool. Equal ones at once, or in one turn, know of each other from then on. */
+  /** A read goes to the tool, or is answered. Equal ones at once, or in one turn, know of each other from then on. */
   ask(call: ReadCall): Asked {
     const key = keyOf(call), asked = this.#asked.get(key) ?? { isVoid: false, running: 0 };
     if (this.#asked.has(key)) {
@@ -124,7 +121,22 @@ export class Conversation implements Session {
     }
     asked.running++;
     this.#asked.set(key, asked);
+    this.#asks.set(this.#whole.get(call) ?? call, asked);
     return asked;
+  }
+
+  /** Whether an equal read was made in this turn, or is on its way. */
+  isAsked(call: ReadCall): boolean {
+    return this.#asked.has(keyOf(call));
+  }
+
+  /** Notes something else that the result of a read gave, unless nothing is recorded of it; how to take that back. */
+  recordBeside(call: ReadCall, given: Parameters<Conversation["record"]>[0]): (() => void) | undefined {
+    const asked = this.#asks.get(call), before = asked?.takeBack;
+    if (asked?.isVoid) return undefined;
+    const takeBack = this.record(given);
+    if (asked) asked.takeBack = () => (before?.(), takeBack());
+    return takeBack;
   }
 
   /** The read came back. Where turns are never counted, what comes later is no part of its batch. */
@@ -188,10 +200,12 @@ export class Conversation implements Session {
 
   /** A read was answered by a reference. */
   refer(call: ReadCall, { file, start, end }: Omit<Version, "hash">): void {
-    const read = keyOf(this.#whole.get(call) ?? call);
+    const asked = this.#whole.get(call) ?? call, read = keyOf(asked);
     this.#referred.delete(read);
     this.#referred.set(read, { read, file, start, end, turn: this.#turn });
     if (this.#referred.size > MAX_REFERRED) this.#referred.delete(this.#referred.keys().next().value!);
+    // Of it and an equal one in this turn the host may keep either result.
+    if (this.#turn && !this.#asks.has(asked)) this.ask(call);
   }
 
   /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
@@ -201,8 +215,8 @@ export class Conversation implements Session {
 
   /** Whether a read asks for lines that were just answered by a reference, and others with them. */
   isNudged({ file, start, end }: Omit<Version, "hash">): boolean {
-    return [...this.#referred.values()].some((given) =>
-      given.file === file && start <= given.start && given.end <= end
+    return [...this.#referred.values()].some((other) =>
+      other.file === file && start <= other.start && other.end <= end
     );
   }
 

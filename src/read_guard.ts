@@ -199,7 +199,9 @@ export function guardReads(parts: GuardParts): Middleware {
     const long = await probe(call, conversation).catch(() => undefined);
     if (!long) return await next(call);
 
-    const { file, real } = long, { hash } = file, given = conversation?.mapOf(real, hash);
+    const { file, real } = long, { hash } = file;
+    const isRepeated = conversation?.isAsked({ ...call, count: maxLines });
+    const given = isRepeated ? undefined : conversation?.mapOf(real, hash); // of equal results the host may keep either
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
       return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);
@@ -213,7 +215,8 @@ export function guardReads(parts: GuardParts): Middleware {
       note(text) {
         if (era !== conversation?.era) return undefined; // what it belonged to was cleared meanwhile
         const { lines } = map, { callId } = call;
-        return conversation?.record({ kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId });
+        const given = { kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId } as const;
+        return conversation?.recordBeside(call, given);
       },
     });
     let map: FileMap | undefined, hit = false, error: unknown;

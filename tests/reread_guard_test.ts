@@ -731,6 +731,39 @@ describe("what is never recorded", () => {
       await read({ path: "a.ts" }, { fresh: true });
     }));
 
+  it("what a read is given that repeats, in the same turn, one that was answered by a reference", () =>
+    talking(async ({ folder, session, read }) => {
+      put(folder, "a.ts", TEXT);
+      const turns = (): number[] => session.toJSON().given.map(({ turn }) => turn);
+      session.nextTurn();
+      await read({ path: "a.ts" });
+      session.nextTurn();
+      assert(isReference(await read({ path: "a.ts" })));
+      assertEquals([await read({ path: "a.ts" }), turns()], [TEXT, [1]], "the host may keep either result");
+      session.nextTurn();
+      assert(isReference(await read({ path: "a.ts" })));
+      session.nextTurn();
+      assertEquals([await read({ path: "a.ts" }), turns()], [TEXT, [1, 4]]);
+    }));
+
+  it("the map beside two equal shortened reads of one turn, each of which gets it whole", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const session = createSession(), tool = plainTool(folder);
+      const guard = compose(readGuard({ session }), rereadGuard({ session }));
+      const read = wrap(tool.read, guard, { facts: () => ({ cwd: folder }) });
+      const kinds = (): string[] => session.toJSON().given.map(({ kind }) => kind);
+      session.nextTurn();
+      for (let at = 0; at < 2; at++) assertStringIncludes(await read({ path: "a.ts" }), "[waymark map: ");
+      assertEquals(kinds(), []);
+      session.nextTurn();
+      assertStringIncludes(await read({ path: "a.ts" }), "[waymark map: ");
+      assertEquals(kinds(), ["lines", "map"]);
+      session.nextTurn();
+      const results = await Promise.all([read({ path: "a.ts" }), read({ path: "a.ts" })]);
+      for (const result of results) assert(!result.includes("[waymark map: "));
+    }));
+
   it("two equal reads at once where turns are not counted", () =>
     talking(async ({ folder, session, read }) => {
       put(folder, "a.ts", TEXT);
