@@ -13,7 +13,7 @@ import { requestFailure } from "../summary/failure.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
 import { cleanLine } from "../summary/text.ts";
 import type { Completion, CompletionModel } from "../types.ts";
-import { type Excerpt, MARGIN } from "./excerpt.ts";
+import { type Excerpt, MARGIN, wholeEnd } from "./excerpt.ts";
 import { type DigestText, digestText } from "./text.ts";
 
 /** How many words are asked for. */
@@ -86,7 +86,8 @@ export async function makeDigest(question: DigestQuestion, run: DigestRun): Prom
 function joined(parts: readonly string[], omitted: number): string {
   const [head = "", tail] = parts;
   if (tail === undefined) return head;
-  const before = head.slice(0, Math.max(0, head.length - MARGIN)), after = tail.slice(MARGIN);
+  const before = head.slice(0, wholeEnd(head, Math.max(0, head.length - MARGIN))),
+    after = tail.slice(wholeEnd(tail, MARGIN));
   return `${before}\n[about ${omitted} characters are left out here]\n${after}`;
 }
 

@@ -74,6 +74,6 @@ function detach(part: string): string {
 }
 
 /** Where a cut at `end` may be, so that no code point is split. */
-function wholeEnd(text: string, end: number): number {
+export function wholeEnd(text: string, end: number): number {
   return end < text.length && (text.codePointAt(end - 1) ?? 0) > 0xffff ? end - 1 : Math.min(end, text.length);
 }

@@ -64,7 +64,7 @@ export function textOf(captured: Captured): ResultText {
       return { text, facts: facts.join("\n") };
     }
     const data = copy(captured.data, { left: LATER, isLast: true }, 0);
-    return { text: data === undefined ? "" : JSON.stringify(data), facts: "" };
+    return { text: data === undefined || data === null ? "" : JSON.stringify(data), facts: "" };
   } catch {
     return { text: "", facts: "" };
   }

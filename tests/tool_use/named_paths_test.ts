@@ -1,0 +1,61 @@
+import { describe, it } from "node:test";
+import { assertEquals } from "@std/assert";
+import { isSecretPath } from "../../src/probe.ts";
+import { pathsIn } from "../../src/tool_use/named_paths.ts";
+
+const isSecret = (args: unknown): boolean => pathsIn(args).some(isSecretPath);
+
+describe("the paths of a tool call", () => {
+  it("are found under the names hosts give them, one or several", () => {
+    for (
+      const name of [
+        "path",
+        "file_path",
+        "filePath",
+        "absolute_path",
+        "target_file",
+        "filename",
+        "file",
+        "paths",
+        "uri",
+      ]
+    ) {
+      assertEquals(isSecret({ [name]: "/home/me/project/.env.local" }), true, name);
+      assertEquals(isSecret({ [name]: ["README.md", "certs/server.pem"] }), true, name);
+      assertEquals(isSecret({ [name]: "src/environment.ts" }), false, name);
+    }
+    assertEquals(isSecret("config/.env"), true);
+  });
+
+  it("are found in a command", () => {
+    for (
+      const command of [
+        "cat .env",
+        "cat ./config/.env|head",
+        "cat '.env.production'",
+        "head -5 <~/.ssh/id_rsa",
+        "x=$(cat .npmrc)",
+      ]
+    ) {
+      assertEquals(isSecret({ command }), true, command);
+    }
+    assertEquals(isSecret({ cmd: ["bash", "-lc", "cat .env"] }), true);
+  });
+
+  it("are not taken from expressions, prose and content", () => {
+    for (const command of ["grep -rn process.env src", "grep import.meta.env.MODE .", "npm test", "echo environment"]) {
+      assertEquals(isSecret({ command }), false, command);
+    }
+    assertEquals(isSecret({ content: ".env", old_string: "id_rsa", query: ".npmrc" }), false);
+  });
+
+  it("are none where the arguments are none", () => {
+    for (const args of [undefined, null, 7, [], {}, { path: 7 }]) assertEquals(pathsIn(args), []);
+    const trap = new Proxy({}, {
+      ownKeys: () => {
+        throw new Error("trap");
+      },
+    });
+    assertEquals(pathsIn(trap), []);
+  });
+});
