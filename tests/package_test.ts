@@ -46,7 +46,7 @@ const publicNames: Readonly<Record<string, string>> = {
     AiSdkCall AiSdkLanguageModel AiSdkOptions AiSdkResult aiSdk
   `,
   "./providers/anthropic": `
-    AnthropicOptions DEFAULT_MODEL anthropic
+    AnthropicOptions DEFAULT_MODEL anthropic anthropicSender
   `,
   "./providers/custom": `
     CompletionModelOptions completionModel

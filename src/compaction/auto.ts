@@ -67,7 +67,7 @@ export function createHitShare(): HitShare {
   return {
     note({ input, cacheRead, cacheWrite }) {
       const total = input + cacheRead + cacheWrite;
-      if (!(total > 0) || !(cacheRead >= 0)) return;
+      if (!(total > 0) || total === Infinity || Math.min(input, cacheRead, cacheWrite) < 0) return;
       latest.push({ read: cacheRead, total });
       if (latest.length > WINDOW) latest.shift();
     },

@@ -19,7 +19,15 @@ import { priceRatio } from "./prices.ts";
 import { createRecorder, type ForkSnapshot, type Recorder } from "./recorder.ts";
 import { freshToken } from "./standalone.ts";
 import type { Telling } from "./telling.ts";
-import type { CompactorOptions, ForkRefusal, HostMessage, MessageShape, RequestSender, SentAnswer } from "./types.ts";
+import type {
+  CompactorOptions,
+  ForkRefusal,
+  HostMessage,
+  MessageShape,
+  RequestSender,
+  SentAnswer,
+  SentUsage,
+} from "./types.ts";
 
 /** Share of the deadline that a fork has: one that hangs must not cost the summary. */
 const FORK_SHARE = 0.5;
@@ -104,7 +112,8 @@ export function createForking(options: ForkingOptions): Forking {
   return {
     ...recorder,
     counts,
-    noteUsage(usage) {
+    noteUsage(reported) {
+      const usage = asUsage(reported);
       recorder.noteUsage(usage);
       hits.note(usage);
     },
@@ -162,6 +171,20 @@ export function createForking(options: ForkingOptions): Forking {
         slice.end();
       }
     },
+  };
+}
+
+/** A report without gaps: a provider that does not cache reports null, or nothing. */
+function asUsage({ input, cacheRead, cacheWrite, output, id }: SentUsage): SentUsage {
+  const [plain = 0, read = 0, written = 0, said = 0] = [input, cacheRead, cacheWrite, output].map((tokens) =>
+    Number.isFinite(tokens) ? tokens : 0
+  );
+  return {
+    input: plain,
+    cacheRead: read,
+    cacheWrite: written,
+    output: said,
+    ...(typeof id === "string" ? { id } : {}),
   };
 }
 

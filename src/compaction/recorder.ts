@@ -59,7 +59,7 @@ export function createRecorder(now: () => number): Recorder {
     },
     noteUsage(usage) {
       if (!latest) return;
-      const reported = { ...latest, usage: { ...usage } };
+      const reported = { ...latest, usage };
       if (recorded === latest) recorded = reported;
       latest = reported;
     },

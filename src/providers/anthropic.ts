@@ -1,14 +1,15 @@
 /**
- * Claude as a model for maps, over the official `@anthropic-ai/sdk`, which is loaded at the first request.
+ * Claude as a model, over the official `@anthropic-ai/sdk`, which is loaded at the first request: for maps and digests, and to
+ * send whole requests for forks.
  *
- * Promised: exactly one HTTP request a call (the SDK's own retries are off), the abort and the deadline reach it, no error
- * text ever holds the key, and on Deno nothing prompts. Absent: tools, caching marks, sampling settings and streaming: a map
- * is one short plain answer.
+ * Promised: exactly one HTTP request a call (the SDK's own retries are off), the abort and the deadline reach it, no error text
+ * ever holds the key, and on Deno nothing prompts. Absent: tools, caching marks, sampling settings, streaming of our own.
  *
  * @module
  */
 
 import type { Anthropic } from "@anthropic-ai/sdk";
+import type { RequestSender, SentAnswer } from "../compaction/types.ts";
 import { WaymarkError } from "../errors.ts";
 import { requestFailure } from "../summary/failure.ts";
 import { withSummarizer } from "../summary/model.ts";
@@ -56,12 +57,74 @@ export interface AnthropicOptions {
  */
 export function anthropic(options: AnthropicOptions = {}): Model {
   const { model: name = DEFAULT_MODEL, maxTokens } = options;
+  const connection = createConnection(options, name);
+  const complete = async ({ system, messages, maxTokens, signal }: CompletionRequest): Promise<Completion> => {
+    try {
+      const { messages: api } = await connection.client(name);
+      const turns = messages.map(({ role, content }) => ({ role, content }));
+      const body = { model: name, max_tokens: maxTokens, messages: turns, ...(system ? { system } : {}) };
+      return readMessage(name, await api.create(body, { signal }));
+    } catch (error) {
+      throw connection.failure(name, error);
+    }
+  };
+  return withSummarizer({ name, complete }, maxTokens === undefined ? {} : { maxOutputTokens: maxTokens });
+}
+
+/**
+ * Sends whole requests of the Messages API as they are, for forks of a compaction: exactly one HTTP request each. What the
+ * SDK takes for headers (`betas`) is sent as headers; a request that streams is streamed. Where the id of the answer before
+ * is known, it is asked why the cache was missed.
+ *
+ * @throws {WaymarkError} with code `no-key` where no key is given and the environment has none.
+ *
+ * @example
+ * ```ts
+ * import { anthropicSender } from "@waymark/waymark/providers/anthropic";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const sender = anthropicSender({ apiKey: "a key of yours" });
+ * assertEquals(typeof sender.send, "function");
+ * ```
+ */
+export function anthropicSender(options: Pick<AnthropicOptions, "apiKey" | "baseURL"> = {}): RequestSender {
+  const connection = createConnection(options, "the Messages API");
+  return {
+    async send(request, { signal, previousId }): Promise<SentAnswer> {
+      const name = String(request.model);
+      try {
+        const sdk = await connection.client(name);
+        const { messages: api } = (request["betas"] === undefined ? sdk : sdk.beta) as Pick<Anthropic, "messages">;
+        const asked = { ...request["diagnostics"] as object | undefined, previous_message_id: previousId };
+        const body = { ...request, ...(previousId === undefined ? {} : { diagnostics: asked }) } as unknown;
+        const message = request["stream"] === true
+          ? await api.stream(body as Anthropic.MessageStreamParams, { signal }).finalMessage()
+          : await api.create(body as Anthropic.MessageCreateParamsNonStreaming, { signal });
+        const missed = message?.diagnostics?.cache_miss_reason?.type;
+        const answer = readMessage(name, message), { id } = message;
+        return { ...answer, ...(id ? { id } : {}), ...(missed ? { cacheMiss: missed } : {}) };
+      } catch (error) {
+        throw connection.failure(name, error);
+      }
+    },
+  };
+}
+
+/** A key, an address, and the SDK's client, made at the first request. */
+interface Connection {
+  /** The client. Rejects where the SDK cannot be loaded or Deno would have to ask the user. */
+  client(name: string): Promise<Anthropic>;
+  /** Any error as one of ours, without the key. */
+  failure(name: string, error: unknown): WaymarkError;
+}
+
+function createConnection(options: Pick<AnthropicOptions, "apiKey" | "baseURL">, user: string): Connection {
   const apiKey = (options.apiKey ?? readEnvironment("ANTHROPIC_API_KEY") ?? "").trim();
   const baseURL = options.baseURL ?? readEnvironment("ANTHROPIC_BASE_URL") ?? DEFAULT_BASE_URL;
   if (!apiKey) {
     throw new WaymarkError(
       "no-key",
-      `Cannot use ${name}: there is no API key; set ANTHROPIC_API_KEY${
+      `Cannot use ${user}: there is no API key; set ANTHROPIC_API_KEY${
         host.Deno ? ", allow it with --allow-env" : ""
       } or pass apiKey`,
     );
@@ -69,12 +132,11 @@ export function anthropic(options: AnthropicOptions = {}): Model {
   if (!URL.canParse(baseURL)) {
     throw new WaymarkError(
       "invalid-option",
-      `Cannot use ${name}: the base URL ${JSON.stringify(baseURL)} is not a URL`,
+      `Cannot use ${user}: the base URL ${JSON.stringify(baseURL)} is not a URL`,
     );
   }
-
   let client: Anthropic | undefined;
-  const connect = async (): Promise<Anthropic> => {
+  const connect = async (name: string): Promise<Anthropic> => {
     checkPermissions(name, baseURL);
     const sdk = await import("@anthropic-ai/sdk").catch((cause: unknown) => {
       throw requestFailure(name, `the package @anthropic-ai/sdk cannot be loaded, install it (${cause})`, { cause });
@@ -89,18 +151,10 @@ export function anthropic(options: AnthropicOptions = {}): Model {
       openTelemetry: false,
     });
   };
-
-  const complete = async ({ system, messages, maxTokens, signal }: CompletionRequest): Promise<Completion> => {
-    try {
-      const { messages: api } = client ??= await connect();
-      const turns = messages.map(({ role, content }) => ({ role, content }));
-      const body = { model: name, max_tokens: maxTokens, messages: turns, ...(system ? { system } : {}) };
-      return readMessage(name, await api.create(body, { signal }));
-    } catch (error) {
-      throw error instanceof WaymarkError ? error : readError(error, { name, apiKey, baseURL });
-    }
+  return {
+    client: async (name) => client ??= await connect(name),
+    failure: (name, error) => error instanceof WaymarkError ? error : readError(error, { name, apiKey, baseURL }),
   };
-  return withSummarizer({ name, complete }, maxTokens === undefined ? {} : { maxOutputTokens: maxTokens });
 }
 
 type StopReason = Completion["stopReason"];
