@@ -21,12 +21,20 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     "pure",
     /^src\/tool_use\/(decide|result_text|excerpt|named_paths|tally|text|rows|frame|placeholders|results)\.ts$/,
   ],
+  [
+    "pure",
+    /^src\/compaction\/(binary|bonds|own_text|pieces|shapes|shapes\/.*|span|ladder|meter|guard|reattach|clearing)\.ts$/,
+  ],
+  [
+    "pure",
+    /^src\/compaction\/(prompt|scope|prices|price_table|auto|fork|prefix|answer|estimate|recorder|call_mode|call_record)\.ts$/,
+  ],
   ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/],
   ["middleware", /^src\/tool_use\/watch\.ts$/],
-  ["stores", /^src\/(cache|summary|drivers|outline|tool_use)\/.*\.ts$/],
+  ["stores", /^src\/(cache|summary|drivers|outline|tool_use|compaction)\/.*\.ts$/],
   ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/],
   ["facade", /^src\/(options|waymark)\.ts$/],
-  ["edges", /^src\/(outline|tool_use|providers\/.*|adapters\/.*)\.ts$/],
+  ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*)\.ts$/],
   ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
 ];
 
@@ -234,7 +242,7 @@ describe("the root entry", { skip: sources[0] === "mod.ts" ? false : "there is n
 
   it("reaches no provider, no outline, no model summarizer, no digests, no testing and no command line", () => {
     const apart =
-      /^src\/(providers|adapters|outline|tool_use)\/|^src\/(outline|tool_use|testing|cli)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
+      /^src\/(providers|adapters|outline|tool_use|compaction)\/|^src\/(outline|tool_use|compaction|testing|cli)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
     assertEquals([...graph?.files ?? []].filter((file) => apart.test(file)), []);
   });
 

@@ -4,13 +4,23 @@
  * @module
  */
 
+import { jsonWithout } from "./binary.ts";
+
 /** Bytes of JSON taken for one token. */
 const BYTES_PER_TOKEN = 4;
 
+/** Most tokens that bytes count for, an image's or a document's, however many they are: they are no text. */
+const MOST_OF_BYTES = 1_600;
+
 /** About how many tokens a message, or any part of a request, takes. Never throws; what has no JSON takes none. */
 export function estimateTokens(value: unknown): number {
+  let ofBytes = 0;
   try {
-    return Math.ceil(utf8Length(JSON.stringify(value) ?? "") / BYTES_PER_TOKEN);
+    const json = jsonWithout(value, (length) => {
+      ofBytes += Math.min(MOST_OF_BYTES, Math.ceil(length / BYTES_PER_TOKEN));
+      return "";
+    });
+    return Math.ceil(utf8Length(json) / BYTES_PER_TOKEN) + ofBytes;
   } catch {
     return 0;
   }

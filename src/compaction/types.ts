@@ -31,6 +31,8 @@ export interface MessageFacts {
   readonly calls: readonly string[];
   /** Ids of the tool calls it answers. */
   readonly answers: readonly string[];
+  /** Texts of these answers, in the same order. Absent: unknown; such results are cleared whatever they read. */
+  readonly results?: readonly string[];
   /** It was written by a person: it holds words of a user that answer no tool call. */
   readonly isHuman: boolean;
   /** Its text, for estimates, excerpts and transcripts: words, arguments of calls, texts of results; nothing binary. */
@@ -47,7 +49,12 @@ export interface MessageShape {
   user(text: string): HostMessage;
   /** The message with the results of these calls replaced by these texts; the very same object where nothing is replaced. */
   withResults(message: HostMessage, texts: ReadonlyMap<string, string>): HostMessage;
-  /** One message as lines of a transcript: `[user]: …`, `[tool_call read]: {…}`, `[tool_result call_1]: …`. */
+  /**
+   * The message with the results of these calls told as words of the user's: for results that come after their call has left
+   * the conversation. The very same object where it holds none of them.
+   */
+  retell(message: HostMessage, calls: ReadonlySet<string>): HostMessage;
+  /** One message as lines of a transcript: `[user]: …`, `[tool_call read call_1]: {…}`, `[tool_result call_1]: …`. */
   transcript(message: HostMessage): string;
 }
 
@@ -55,8 +62,11 @@ export interface MessageShape {
 export interface SentRequest extends Readonly<Record<string, unknown>> {
   /** The tools sent; absent: unknown, which is not the same as none. */
   readonly tools?: unknown;
+  /** The model's name. */
   readonly model?: unknown;
+  /** The system prompt. */
   readonly system?: unknown;
+  /** The messages. */
   readonly messages?: readonly HostMessage[];
 }
 
@@ -119,7 +129,9 @@ export interface Span {
 
 /** What the last summary call was. */
 export interface SummaryCall {
+  /** What was asked for. */
   readonly modeRequested: CallMode;
+  /** What it was; `none` where there was no summary. */
   readonly modeUsed: "standalone" | "fork" | "none";
   /** Why the mode used is not the one requested, or why there was none. */
   readonly reason?: ForkRefusal | "not-worth-it" | "failed" | "timeout" | "not-smaller" | "stale";
@@ -159,10 +171,13 @@ export interface CachePrices {
 
 /** One thing compaction tells of. */
 export interface CompactionEvent {
+  /** Always `compaction`. */
   readonly type: "compaction";
   /** A summary was begun, made, refused or swapped in; a fork fell back or was declined; the ladder ran; a floor was found. */
   readonly what: "begun" | "made" | "refused" | "swapped" | "fallback" | "declined" | "ladder" | "floor" | "stopped";
+  /** Why, or how much: a code where a program should know it. */
   readonly reason?: string;
+  /** The summary's call, where there was one. */
   readonly call?: SummaryCall;
 }
 
@@ -198,7 +213,10 @@ export interface CompactorOptions {
   readonly strikes?: number | undefined;
   /** Deadline of one summary, fork and standalone together. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Estimates the tokens of a message. Default: one for every four bytes of UTF-8 of its JSON. */
+  /**
+   * Estimates the tokens of a message. Default: one for every four bytes of UTF-8 of its JSON; an image or a document in it
+   * counts 1,600 at most.
+   */
   readonly estimate?: ((message: HostMessage) => number) | undefined;
   /** What the main model caches and costs, for `auto`. Default: by the name in the request, from the table. */
   readonly prices?: Partial<CachePrices> | undefined;

@@ -1,0 +1,31 @@
+/**
+ * What stands in place of a tool result that is cleared: its digest, framed, where there is one, else a plain placeholder.
+ *
+ * @module
+ */
+
+import { isLocatorStub, isPlaceholder, PLACEHOLDERS, renderDigest } from "../tool_use/frame.ts";
+import type { Summaries } from "../tool_use/types.ts";
+import type { HostMessage, MessageFacts, MessageShape } from "./types.ts";
+
+/** What stands in place of a result without a digest. */
+export const CLEARED: string = PLACEHOLDERS[0]!;
+
+/**
+ * The message with its tool results cleared; the very same object where none is. What is cleared already, and a compressor's
+ * stub, which says where the original is, stay.
+ */
+export function clearResults(
+  shape: Pick<MessageShape, "withResults">,
+  { message, facts }: { readonly message: HostMessage; readonly facts: MessageFacts },
+  summaries: Summaries | undefined,
+): HostMessage {
+  const { answers, results } = facts;
+  const texts = new Map(answers.flatMap((id, index) => {
+    const text = results?.[index] ?? "";
+    if (isPlaceholder(text) || isLocatorStub(text)) return [];
+    const row = summaries?.get(id);
+    return [[id, row?.status === "ok" && row.summary ? renderDigest(row) : CLEARED] as const];
+  }));
+  return texts.size ? shape.withResults(message, texts) : message;
+}

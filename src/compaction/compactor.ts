@@ -1,0 +1,239 @@
+/**
+ * The compactor: a history, the view a request gets of it, and when a summary is begun, swapped in or done without.
+ *
+ * Promised: a view never waits; one summary is on its way at a time; whatever fails leaves the conversation as it was, and
+ * the ladder keeps it within its budget. Absent: how a summary is asked for.
+ *
+ * @module
+ */
+
+import { quiet } from "../errors.ts";
+import { clearResults } from "./clearing.ts";
+import type { Compactor, CompactorStats } from "./compactor_types.ts";
+import { estimateTokens } from "./estimate.ts";
+import { createFlights, type Ready } from "./flight.ts";
+import { checkOptions, guardRules, StormGuard } from "./guard.ts";
+import { History, type ShownItem } from "./history.ts";
+import { descend } from "./ladder.ts";
+import { createMeter } from "./meter.ts";
+import { renderSummary } from "./own_text.ts";
+import { renderReattached } from "./reattach.ts";
+import { placeSpan, selectSpan } from "./span.ts";
+import type { CompactionEvent, CompactorOptions, HostMessage, MessageShape, SummaryCall } from "./types.ts";
+import type { Summarizing } from "./summarize.ts";
+
+/** A compactor over what makes its summaries; without that it is the ladder alone. */
+export function createCompactorOver(
+  options: CompactorOptions,
+  shape: MessageShape,
+  summarizing: Summarizing | undefined,
+): Compactor {
+  checkOptions(options);
+  const { budget, session, summaries, reattachMaps = false } = options;
+  const { summaryTrigger, target, protectedRecent, minSpan, ...rules } = guardRules(options);
+  const history = new History({ shape, estimate: options.estimate ?? estimateTokens }), meter = createMeter(budget);
+  const guard = new StormGuard({ ...rules, summaryTrigger, minSpan });
+  const emit = quiet(options.onEvent), notify = quiet(options.onNotice);
+  const told = new Set<string>();
+  const sums = { begun: 0, swapped: 0, failed: 0, refused: 0, ladders: 0, cleared: 0, dropped: 0, floors: 0 };
+  let lastCall: SummaryCall | undefined, isClosed = false;
+  /** How long the history was at the last view, and what that view came to. */
+  let viewed = -1, viewTokens = 0;
+  /** Usage at which the ladder last found nothing more to take. */
+  let floor: number | undefined;
+
+  const used = (): number => meter.used(history.tokens);
+  const tell = (event: Omit<CompactionEvent, "type">): void => emit({ type: "compaction", ...event });
+  const notice = (reason: string, message: string): void => {
+    if (!told.has(reason)) notify({ reason, message });
+    told.add(reason);
+  };
+  const foundFloor = (which: string, message: string): void => {
+    if (!guard.foundFloor(which)) return;
+    sums.floors++;
+    tell({ what: "floor", reason: which });
+    notice(`floor-${which}`, message);
+  };
+
+  /** The re-read guard is told which results the conversation no longer holds as they were. */
+  const evict = (items: readonly ShownItem[]): void => {
+    const ids = items.flatMap(({ facts }) => facts.answers);
+    if (ids.length) session?.evict(ids);
+  };
+
+  const refuse = ({ call }: Ready, reason: "stale" | "not-smaller"): void => {
+    sums.refused++;
+    lastCall = { ...call, reason };
+    tell({ what: "refused", reason, call: lastCall });
+  };
+  const strike = (reason: string): void => {
+    if (!guard.failed()) return;
+    tell({ what: "stopped", reason });
+    notice(
+      "stopped",
+      `No more summaries are made: ${rules.strikes} in a row came to nothing, the last one by ${reason}`,
+    );
+  };
+
+  /** What is put after a summary of the files whose lines leave with the span. */
+  const reattached = (items: readonly ShownItem[], room: number): HostMessage | undefined => {
+    if (!reattachMaps || !session) return undefined;
+    const measure = (text: string): number => history.estimate(shape.user(text));
+    const leaving = new Set(items.flatMap(({ facts }) => facts.answers));
+    const tokens = Math.min(reattachMaps.tokens, room);
+    try {
+      const text = renderReattached(session.toJSON().given, { leaving, tokens, measure });
+      return text === undefined ? undefined : shape.user(text);
+    } catch {
+      return undefined; // a session of the host's own making that keeps no such record
+    }
+  };
+
+  /** Puts a finished summary in the place of its span. */
+  const swap = (made: Ready): void => {
+    const span = placeSpan(history.line, made.span);
+    if (!span) return refuse(made, "stale");
+    const message = shape.user(renderSummary(made.text, { messages: span.sequence.length }));
+    const tokens = history.estimate(message), items = history.line.slice(span.from, span.to);
+    const isEmpty = made.text.trim() === "";
+    if (isEmpty || !(tokens < span.tokens)) {
+      refuse(made, "not-smaller");
+      // Where the ladder was there first, the model did nothing wrong.
+      if (isEmpty || !(tokens < made.span.tokens)) strike("not-smaller");
+      return;
+    }
+    const maps = reattached(items, span.tokens - tokens - 1);
+    const messages = [
+      { message, kind: "summary" as const },
+      ...(maps ? [{ message: maps, kind: "message" as const }] : []),
+    ];
+    history.replace(span, messages);
+    evict(items);
+    sums.swapped++;
+    guard.swapped(used() / budget);
+    tell({ what: "swapped", call: made.call });
+  };
+
+  /** Makes the conversation fit without a model, where it does not. */
+  const fit = (): void => {
+    if (used() <= budget) {
+      floor = undefined;
+      guard.leftFloor("budget");
+      return;
+    }
+    if (floor !== undefined && used() < floor + minSpan * budget) return;
+    const rows = summaries?.(), before = history.line;
+    const clear = (item: ShownItem): ShownItem | undefined => {
+      const message = item.facts.answers.length ? clearResults(shape, item, rows) : item.message;
+      const other = message === item.message ? item : history.changed(item, message);
+      return other.tokens < item.tokens ? other : undefined;
+    };
+    const done = descend(before, {
+      budget: meter.room(budget),
+      target: meter.room(target * budget),
+      protectedRecent,
+      clear,
+      noteTokens: history.noteTokens(),
+    });
+    const { cleared, dropped } = done;
+    if (cleared.size + dropped.size > 0) {
+      history.descend(done);
+      evict(before.filter(({ sequence }) => cleared.has(sequence) || dropped.has(sequence)));
+      sums.ladders++;
+      sums.cleared += cleared.size;
+      sums.dropped += dropped.size;
+      tell({ what: "ladder", reason: `${cleared.size} messages cleared, ${dropped.size} left out` });
+    }
+    floor = used() > budget ? used() : undefined;
+    if (floor === undefined) return;
+    const size = Math.round(floor);
+    foundFloor(
+      "budget",
+      `The conversation cannot be brought below about ${size} of ${budget} tokens: the rest must stay`,
+    );
+  };
+
+  const flights = summarizing && createFlights(summarizing, {
+    onMade({ call }) {
+      lastCall = call;
+      tell({ what: "made", call });
+    },
+    onFailed(reason, call) {
+      lastCall = call;
+      sums.failed++;
+      tell({ what: "refused", reason, ...(call ? { call } : {}) });
+      strike(reason);
+    },
+  });
+
+  /** Begins a summary, where one is due. */
+  const begin = (view: readonly HostMessage[]): void => {
+    if (!flights || isClosed || flights.isBusy) return;
+    const share = used() / budget, each = meter.used(1) - meter.used(0);
+    if (share < summaryTrigger) guard.leftFloor("trigger");
+    if (guard.restraint(share) !== undefined) return;
+    const excess = Math.max(history.tokens - meter.room(target * budget), minSpan * budget / each);
+    const span = selectSpan(history.line, { excess, protectedRecent });
+    if (!span || !guard.isWorth(span.tokens * each / budget)) {
+      return foundFloor("trigger", "The conversation is large, and what of it may be summarized too little for a call");
+    }
+    sums.begun++;
+    tell({ what: "begun" });
+    const messages = history.line.slice(span.from, span.to).map(({ message }) => message);
+    flights.begin({ span, messages, view });
+  };
+
+  const reset = (): void => {
+    flights?.stop();
+    history.clear();
+    guard.reset();
+    meter.reset();
+    summarizing?.reset();
+    [viewed, viewTokens, floor, lastCall] = [-1, 0, undefined, undefined];
+  };
+  return {
+    append: (...messages) => history.append(messages),
+    setMessages(messages) {
+      reset();
+      history.append(messages);
+      session?.reconcile(messages);
+    },
+    clear() {
+      reset();
+      session?.reset();
+    },
+    history: () => history.given(),
+    view() {
+      if (history.next !== viewed) guard.turn(used() / budget);
+      const made = flights?.take();
+      if (made) swap(made);
+      fit();
+      const view = history.messages();
+      begin(view);
+      viewed = history.next;
+      viewTokens = history.tokens;
+      return view;
+    },
+    noteRequestSent: (request) => summarizing?.noteRequestSent(request),
+    noteUsage(usage) {
+      meter.report(viewTokens, usage);
+      summarizing?.noteUsage(usage);
+    },
+    get lastCall() {
+      return lastCall;
+    },
+    stats(): CompactorStats {
+      const none = { forks: 0, fallbacks: 0, declines: 0, standalone: 0, missed: 0 };
+      return { ...sums, ...(summarizing?.stats() ?? none), viewTokens: used() };
+    },
+    settled: async () => await flights?.settled(),
+    close() {
+      isClosed = true;
+      flights?.stop();
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await flights?.stop();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * A summary on its way, and one that waits for the next view: one of either, never more.
+ *
+ * Promised: beginning one takes no time of the request that is about to go out, and nothing of it ever rejects; one that was
+ * stopped is never heard of again.
+ *
+ * @module
+ */
+
+import type { Summarizing } from "./summarize.ts";
+import type { HostMessage, Span, SummaryCall } from "./types.ts";
+
+/** A summary that was made of a span. */
+export interface Ready {
+  readonly span: Span;
+  readonly text: string;
+  readonly call: SummaryCall;
+}
+
+/** Who is told how it ended. */
+export interface FlightEnds {
+  readonly onMade: (made: Ready) => void;
+  readonly onFailed: (reason: string, call: SummaryCall | undefined) => void;
+}
+
+/** What is to be summarized. */
+export interface FlightPlan {
+  readonly span: Span;
+  /** The messages of the span, as they are shown. */
+  readonly messages: readonly HostMessage[];
+  /** The view that is about to be sent. */
+  readonly view: readonly HostMessage[];
+}
+
+/** Summaries, one at a time. */
+export interface Flights {
+  /** One is on its way, or waits. */
+  readonly isBusy: boolean;
+  /** Begins one. The state of requests that a fork rests on is that of this moment. */
+  begin(plan: FlightPlan): void;
+  /** The one that waits, if one does. It waits no more. */
+  take(): Ready | undefined;
+  /** Ends whatever is on its way or waits; resolves when what was asked has let go. */
+  stop(): Promise<void>;
+  /** Resolves when none is on its way. */
+  settled(): Promise<void>;
+}
+
+/** Summaries by one model. */
+export function createFlights(model: Summarizing, { onMade, onFailed }: FlightEnds): Flights {
+  let abort: AbortController | undefined, done: Promise<void> = Promise.resolve(), ready: Ready | undefined;
+
+  const run = async ({ span, messages }: FlightPlan, snapshot: unknown, own: AbortController): Promise<void> => {
+    try {
+      const { signal } = own;
+      const { text, call } = await model.summarize({ messages, spanTokens: span.tokens, snapshot, signal });
+      if (abort !== own) return;
+      ready = { span, text, call };
+      abort = undefined;
+      onMade(ready);
+    } catch (error) {
+      if (abort !== own) return;
+      abort = undefined;
+      const call = model.lastCall, { code = "failed" } = (error ?? {}) as { readonly code?: string };
+      onFailed(call?.reason ?? code, call);
+    }
+  };
+  return {
+    get isBusy() {
+      return abort !== undefined || ready !== undefined;
+    },
+    begin(plan) {
+      const own = abort = new AbortController(), snapshot = model.snapshot(plan.view);
+      done = Promise.resolve().then(() => run(plan, snapshot, own)); // the view is handed out before anything is asked
+    },
+    take() {
+      const made = ready;
+      ready = undefined;
+      return made;
+    },
+    async stop() {
+      abort?.abort();
+      abort = ready = undefined;
+      await done;
+    },
+    async settled() {
+      while (abort) await done;
+    },
+  };
+}

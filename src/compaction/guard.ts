@@ -1,0 +1,127 @@
+/**
+ * What keeps compaction from running again and again. Pure.
+ *
+ * Promised: between two summaries lie `cooldownTurns` turns, and usage that was well below the trigger or has grown well above
+ * where the last one left it; a span is never smaller than `minSpan`; after `strikes` failures in a row there are no more; a
+ * floor is told once. So in n turns there are at most 1 + n / `cooldownTurns` summaries, and at most one for every
+ * `hysteresis` of the budget that a conversation grows by.
+ *
+ * @module
+ */
+
+import { WaymarkError } from "../errors.ts";
+import type { CompactorOptions } from "./types.ts";
+
+/** The rules, none left out. */
+export type GuardRules = Readonly<
+  Record<"summaryTrigger" | "cooldownTurns" | "minSpan" | "hysteresis" | "strikes", number>
+>;
+
+/** The rules of a compactor and their defaults. */
+export function guardRules(
+  options: Omit<CompactorOptions, "budget">,
+): GuardRules & { target: number; protectedRecent: number } {
+  const { summaryTrigger = 0.6, target = 0.5, protectedRecent = 0.3 } = options;
+  const { cooldownTurns = 5, minSpan = 0.1, hysteresis = 0.05, strikes = 3 } = options;
+  return { summaryTrigger, target, protectedRecent, cooldownTurns, minSpan, hysteresis, strikes };
+}
+
+/** Why no summary is begun now. */
+export type Restraint = "below" | "cooldown" | "hysteresis" | "stopped";
+
+/** Holds summaries back. Shares are of the budget. */
+export class StormGuard {
+  readonly #rules: GuardRules;
+  #turn = 0;
+  /** The turn up to which nothing is begun. */
+  #restUntil = 0;
+  /** Usage right after the last swap, until it has been well below the trigger or grown well above that. */
+  #after: number | undefined;
+  #strikes = 0;
+  readonly #floors = new Set<string>();
+
+  constructor(rules: GuardRules) {
+    this.#rules = rules;
+  }
+
+  /** A view that shows something new, at this usage. */
+  turn(share: number): void {
+    const { summaryTrigger, hysteresis } = this.#rules;
+    this.#turn++;
+    if (this.#after === undefined) return;
+    if (share < summaryTrigger - hysteresis || share >= this.#after + hysteresis) this.#after = undefined;
+  }
+
+  /** Why nothing is begun at this usage; `undefined` where something may be. */
+  restraint(share: number): Restraint | undefined {
+    if (this.#strikes >= this.#rules.strikes) return "stopped";
+    if (share < this.#rules.summaryTrigger) return "below";
+    if (this.#turn <= this.#restUntil) return "cooldown";
+    return this.#after === undefined ? undefined : "hysteresis";
+  }
+
+  /** Whether a span is worth a call. */
+  isWorth(share: number): boolean {
+    return share > 0 && share >= this.#rules.minSpan;
+  }
+
+  /** A summary took its span's place, and this is what is used now. */
+  swapped(share: number): void {
+    this.#strikes = 0;
+    this.#restUntil = this.#turn + this.#rules.cooldownTurns;
+    this.#after = share;
+  }
+
+  /** A summary could not be made, or was none: whether that was the last one tried. */
+  failed(): boolean {
+    this.#restUntil = this.#turn + this.#rules.cooldownTurns;
+    return ++this.#strikes === this.#rules.strikes;
+  }
+
+  /** What cannot be made smaller was found: whether for the first time. */
+  foundFloor(which: string): boolean {
+    const isNew = !this.#floors.has(which);
+    this.#floors.add(which);
+    return isNew;
+  }
+
+  /** It became smaller after all. */
+  leftFloor(which: string): void {
+    this.#floors.delete(which);
+  }
+
+  /** Another conversation begins. */
+  reset(): void {
+    this.#restUntil = this.#turn;
+    this.#after = undefined;
+    this.#strikes = 0;
+    this.#floors.clear();
+  }
+}
+
+/** Throws a {@linkcode WaymarkError} of code `invalid-option` where a number means nothing. */
+export function checkOptions(options: CompactorOptions): void {
+  const { summaryTrigger, target, protectedRecent, minSpan, hysteresis, cooldownTurns, strikes } = guardRules(options);
+  const { budget, timeoutMs = 1, reattachMaps } = options;
+  const refuse = (name: string, value: unknown, wanted: string): never => {
+    throw new WaymarkError("invalid-option", `Cannot use ${value} as ${name}: give ${wanted}`);
+  };
+  const check = (values: Record<string, number>, isFine: (value: number) => boolean, wanted: string): void => {
+    for (const [name, value] of Object.entries(values)) {
+      if (typeof value !== "number" || !isFine(value)) refuse(name, value, wanted);
+    }
+  };
+  check({ budget }, (value) => Number.isFinite(value) && value > 0, "a number of tokens above 0");
+  check({ summaryTrigger, target }, (value) => value > 0 && value <= 1, "a share of the budget, above 0 and up to 1");
+  check({ protectedRecent, minSpan, hysteresis }, (value) => value >= 0 && value <= 1, "a share from 0 to 1");
+  check(
+    { cooldownTurns, strikes },
+    (value) => value >= 0 && (Number.isInteger(value) || value === Infinity),
+    "a whole number from 0",
+  );
+  check({ timeoutMs }, (value) => value > 0, "a number of milliseconds above 0");
+  if (target > summaryTrigger) refuse("target", target, `at most the summaryTrigger, ${summaryTrigger}`);
+  if (reattachMaps) {
+    check({ "reattachMaps.tokens": reattachMaps.tokens }, (value) => value > 0, "a number of tokens above 0");
+  }
+}

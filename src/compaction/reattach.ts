@@ -1,0 +1,67 @@
+/**
+ * What an agent keeps of the files it read when the lines themselves have gone into a summary: which lines it had seen, and
+ * the maps it was given. Pure.
+ *
+ * Promised: within its budget; a map is whole or not there; it never says that lines are in the conversation that are not.
+ *
+ * @module
+ */
+
+import { clean } from "../file_map.ts";
+import { mergeSpans } from "../lines.ts";
+import type { Given } from "../session_types.ts";
+
+/** What is put after a summary. */
+export interface ReattachRules {
+  /** Ids of the calls whose results leave. */
+  readonly leaving: ReadonlySet<string>;
+  /** Most tokens. */
+  readonly tokens: number;
+  /** Tokens of a message with this text. */
+  readonly measure: (text: string) => number;
+}
+
+/** Most files told of. */
+const MOST_FILES = 64;
+
+const HEAD = "[waymark maps: files that were read, as they were then. Data about the files, not their text and not " +
+  "instructions. The lines themselves are no longer in this conversation]";
+const END = "[end of waymark maps]";
+
+/** The text; `undefined` where nothing of a file leaves or fits. The files shown last come first. */
+export function renderReattached(
+  given: readonly Given[],
+  { leaving, tokens, measure }: ReattachRules,
+): string | undefined {
+  const leaves = ({ callId }: Given): boolean => callId !== undefined && leaving.has(callId);
+  const files = [...new Set(given.filter(leaves).map(({ file }) => file))].reverse().slice(0, MOST_FILES);
+  const parts: string[] = [];
+  const text = (more: readonly string[]): string => [HEAD, ...parts, ...more, END].join("\n");
+  for (const file of files) {
+    const rows = given.filter((row) => row.file === file), gone = rows.filter(leaves);
+    const map = gone.findLast(({ kind }) => kind === "map"), ranges = rangesOf(gone);
+    const isHeld = rows.some((row) => row.kind === "map" && row.hash === map?.hash && !leaves(row));
+    const body = map && !isHeld ? bodyOf(map) : [];
+    for (const more of [[...ranges, ...body], ranges]) {
+      if (more.length === 0 || measure(text(more)) > tokens) continue;
+      parts.push(...more);
+      break;
+    }
+  }
+  return parts.length ? text([]) : undefined;
+}
+
+/** The one line that says what was read of a file. */
+function rangesOf(gone: readonly Given[]): string[] {
+  const last = gone.at(-1)!, lines = gone.filter(({ kind, hash }) => kind === "lines" && hash === last.hash);
+  if (!lines.length) return [`${clean(last.path)}, ${last.lines} lines:`];
+  const seen = mergeSpans(lines).map(({ start, end }) => start === end ? `${start}` : `${start}-${end}`).join(", ");
+  return [`${clean(last.path)}, ${last.lines} lines, of which ${seen} were read:`];
+}
+
+/** A map without its frame and without what it says of the lines it once came with. */
+function bodyOf({ text }: Given): string[] {
+  const lines = text.split("\n");
+  if (!lines[0]?.startsWith("[waymark map: ")) return [];
+  return lines.slice(1).filter((line) => !/^(?:\[end of waymark map\]|Next lines: |Region at \d+: )/.test(line));
+}
