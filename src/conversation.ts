@@ -215,9 +215,8 @@ export class Conversation implements Session {
 
   /** Whether a read asks for lines that were just answered by a reference, and others with them. */
   isNudged({ file, start, end }: Omit<Version, "hash">): boolean {
-    return [...this.#referred.values()].some((other) =>
-      other.file === file && start <= other.start && other.end <= end
-    );
+    const isWithin = (other: Referred): boolean => other.file === file && start <= other.start && other.end <= end;
+    return [...this.#referred.values()].some(isWithin);
   }
 
   /** What was given in this very turn the model has not read yet. Where nobody counts turns it is taken to have. */
