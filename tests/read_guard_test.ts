@@ -9,16 +9,20 @@ import {
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { sha256 } from "../src/files.ts";
+import { compose } from "../src/compose.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { stripAnnotations } from "../src/file_map.ts";
 import { fieldsCodec } from "../src/codecs.ts";
-import type { FileSource, Region, Summarizer, Summary } from "../src/types.ts";
+import type { Annotation, FileSource, ReadCall, Region, Summarizer, Summary } from "../src/types.ts";
 import { createMaps } from "../src/maps.ts";
 import { createProject } from "../src/project.ts";
 import { type GuardParts, guardReads, readGuard } from "../src/read_guard.ts";
+import { guardRereads, rereadGuard } from "../src/reread_guard.ts";
+import { conversationOf, createSession } from "../src/session.ts";
+import type { Session } from "../src/session_types.ts";
 import { wrap, type WrapOptions } from "../src/wrap.ts";
-import { code, inFolder, plainTool, put } from "./support.ts";
+import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
 const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
 const region = (start: number, end: number, name: string): Region => ({
@@ -563,5 +567,290 @@ describe("readGuard(): the map is that of what was returned, or withheld", () =>
       const text = await read({ path: "a.ts" });
       assertStringIncludes(text, "PARTIAL, lines 1-120 of 3000");
       assertStringIncludes(text, "offset: 121");
+    }));
+});
+
+describe("readGuard(): the map in a conversation", () => {
+  /** A guarded plain tool in a conversation; its results by the turn. */
+  const conversing = (
+    action: (
+      talk: {
+        folder: string;
+        session: Session;
+        /** A read in a turn of its own. */
+        read: (args?: Partial<PlainArguments>, info?: object) => Promise<string>;
+      },
+    ) => Promise<void>,
+    lines = 900,
+    shape: (text: string) => unknown = (text) => text,
+  ): Promise<void> =>
+    inFolder((folder) => {
+      put(folder, "a.ts", code(lines));
+      const session = createSession(), { read: plain } = plainTool(folder);
+      const read = wrap((args: PlainArguments) => shape(plain(args)), readGuard({ session, summarizer: model() }), {
+        facts: (info) => ({ cwd: folder, ...info as object }),
+      }) as (args: PlainArguments, info?: object) => Promise<string>;
+      return action({
+        folder,
+        session,
+        read: (args, info) => (session.nextTurn(), read({ path: "a.ts", ...args }, info)),
+      });
+    });
+  const hasMap = (result: string): boolean => result.includes("[waymark map: ");
+
+  it("is given whole once, then pointed back to in one line with the facts of the read", () =>
+    conversing(async ({ read }) => {
+      assert(hasMap(await read()));
+      const second = await read({ offset: 201 }), third = await read({ offset: 701 });
+      assertEquals(
+        second,
+        `${code(900).split(/(?<=\n)/).slice(200, 400).join("")}\n\n` +
+          "[waymark reference: PARTIAL, lines 201-400 of 900; the whole map was given in turn 1, above, unchanged. Next lines: offset: 401, limit: 200]",
+      );
+      assert(!hasMap(third) && third.startsWith("export function f701("), "200 lines are not shortened");
+    }));
+
+  it("is pointed back to in the annotation where the result is an object", () =>
+    conversing(
+      async ({ read }) => {
+        await read();
+        const { content, annotation } = await read({ offset: 201 }) as unknown as {
+          content: string;
+          annotation: Annotation;
+        };
+        assertEquals(content, code(900).split(/(?<=\n)/).slice(200, 400).join(""));
+        const { text: _, ...facts } = annotation;
+        assertEquals(facts, { kind: "reference", path: "a.ts", start: 201, end: 400, lines: 900 });
+      },
+      900,
+      (content) => ({ content }),
+    ));
+
+  it("is pointed back to without a turn where the host counts none", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(900));
+      const read = wrap(plainTool(folder).read, readGuard({ session: createSession() }), {
+        facts: () => ({ cwd: folder }),
+      });
+      await read({ path: "a.ts" });
+      assertStringIncludes(await read({ path: "a.ts", offset: 201 }), "the whole map was given above, unchanged. Next");
+    }));
+
+  it("is given again once its result has left, by whatever way that is told", () =>
+    conversing(async ({ session, read }) => {
+      const ways = [
+        () => session.evict(["c"]),
+        () => session.evictBefore(session.turn + 1),
+        () => session.reset(),
+        () => session.reconcile([]),
+        () => session.reconcile([{ role: "tool", tool_call_id: "c", content: "[cleared]" }]),
+      ];
+      for (const leave of ways) {
+        assert(hasMap(await read({}, { callId: "c" })));
+        assert(!hasMap(await read({ offset: 201 }, { callId: "d" })));
+        leave();
+      }
+      assert(hasMap(await read()));
+    }));
+
+  it("is not given again while the host's messages hold it, in a string, with a gutter, in blocks or in fields", async () => {
+    const gutter = (text: string) => text.split("\n").map((line, at) => `${at + 1}\t${line}`).join("\n");
+    const shapes: ((text: string) => unknown)[] = [
+      (text) => text,
+      gutter,
+      (text) => [{ type: "text", text }],
+      (text) => ({ content: [{ type: "text", text: gutter(text) }] }),
+      (text) => ({ content: text }),
+    ];
+    for (const shape of shapes) {
+      await conversing(
+        async ({ session, read }) => {
+          const result: unknown = await read({}, { callId: "c" });
+          assertStringIncludes(JSON.stringify(result), "[waymark map: ");
+          for (const content of [result, JSON.stringify(result)]) {
+            session.reconcile([{ role: "tool", tool_call_id: "c", content }]);
+            const next = JSON.stringify(await read({ offset: 201 }));
+            assertStringIncludes(next, "the whole map was given in turn 1");
+          }
+        },
+        900,
+        shape,
+      );
+    }
+  });
+
+  it("is given again for other bytes, and pointed back to once the old ones are back", () =>
+    conversing(async ({ folder, read }) => {
+      assert(hasMap(await read()));
+      put(folder, "a.ts", code(900).replace("f850(", "g850("));
+      assert(hasMap(await read({ offset: 201 })));
+      put(folder, "a.ts", code(900));
+      assertStringIncludes(await read({ offset: 401 }), "the whole map was given in turn 1");
+    }));
+
+  it("is not counted as given where it was withheld, or its result could not carry it", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(900));
+      const session = createSession(), guard = readGuard({ session }), { read: plain } = plainTool(folder);
+      const facts = () => ({ cwd: folder });
+      assertEquals(
+        stripAnnotations(await wrap((_: PlainArguments) => "something else", guard, { facts })({ path: "a.ts" })),
+        "something else",
+      );
+      assertEquals(await wrap((_: PlainArguments) => 42, guard, { facts })({ path: "a.ts" }), 42);
+      const failing = wrap(
+        (args: PlainArguments) => {
+          if (args.limit) throw new Error("no limits here");
+          return plain(args);
+        },
+        guard,
+        { facts },
+      );
+      assertEquals(await failing({ path: "a.ts" }), code(900));
+      assertEquals(session.toJSON().given, []);
+      const blocks = wrap(
+        (args: PlainArguments) => [{ type: "text", text: "two" }, { type: "text", text: plain(args) }],
+        guard,
+        { facts },
+      );
+      for (let at = 0; at < 2; at++) {
+        assertStringIncludes((await blocks({ path: "a.ts" })).at(-1)!.text, "[waymark map: ");
+      }
+      assertEquals(session.toJSON().given, [], "nor where nobody could compare what came with it");
+    }));
+
+  it("is not counted as given where all was reset while its read was under way", () =>
+    conversing(async ({ session, read }) => {
+      const pending = read();
+      session.reset();
+      assert(hasMap(await pending));
+      assertEquals(session.toJSON().given, []);
+      assert(hasMap(await read()));
+    }));
+
+  it("is no part of what scripts and insistent reads get, nor counted by them", () =>
+    conversing(async ({ session, read }) => {
+      assertEquals(await read({}, { programmatic: true }), code(900));
+      assertEquals(await read({}, { fresh: true }), code(900));
+      assertEquals(session.toJSON().given, []);
+    }));
+
+  it("is each conversation's own; one that inherits has its parent's", () =>
+    conversing(async ({ session, read }) => {
+      await read();
+      assert(hasMap(await read({ offset: 201 }, { session: createSession() })));
+      const fork = session.fork();
+      fork.nextTurn();
+      assertStringIncludes(await read({ offset: 201 }, { session: fork }), "the whole map was given in turn 1");
+    }));
+
+  it("is given with the words that the lines stand above, where those were shown before and it was not", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const session = createSession(), other = createSession(), maps = createMaps({ summarizer: model() });
+      const project = createProject({}), conversation = (call: ReadCall) => conversationOf(call, session);
+      const guard = compose(
+        guardReads({ project, maps, conversationOf: conversation }),
+        guardRereads({ project, conversationOf: conversation }),
+      );
+      const { read: plain, calls } = plainTool(folder);
+      const read = wrap(plain, guard, { facts: (info) => ({ cwd: folder, ...info as object }) }) as (
+        args: PlainArguments,
+        info?: object,
+      ) => Promise<string>;
+      await read({ path: "a.ts" }, { session: other }); // the map is kept from then on
+      await read({ path: "a.ts", limit: 200 });
+      const result = await read({ path: "a.ts" });
+      assertEquals([stripAnnotations(result), calls.length], ["", 2]);
+      assertMatch(
+        result,
+        /^\[waymark reference: a\.ts lines 1-200 of 300 are unchanged and shown above\]\n\n\[waymark map: PARTIAL, lines 1-200 of 300 are those above, the rest is not\]/,
+      );
+      await project.close();
+    }));
+});
+
+describe("readGuard(): what a conversation costs", () => {
+  it("is no look at the disk for a call for 200 lines or fewer: the same argument object", async () => {
+    let touched = 0;
+    const fail = (): never => assert(++touched === 0, "a short read touches nothing") as never;
+    const project = { locate: fail, window: fail, read: fail, identify: fail, share: fail };
+    const session = createSession(), args = { path: "a.ts", limit: 200 };
+    const guard = guardReads({ project, maps: { get: fail }, conversationOf: (call) => conversationOf(call, session) });
+    const read = wrap((given: unknown) => given, guard);
+    assertStrictEquals(await read(args), args);
+    assertEquals(touched, 0);
+  });
+
+  it("is one read of the file where the guard within asks for what this one has read", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      let reads = 0;
+      const session = createSession(), { read: plain } = plainTool(folder);
+      const source = { read: (path: string) => (reads++, readFileSync(path)) };
+      const project = createProject({ source, root: folder }), maps = createMaps({ summarizer: model() });
+      const conversation = (call: ReadCall) => conversationOf(call, session);
+      const guard = compose(
+        guardReads({ project, maps, conversationOf: conversation }),
+        guardRereads({ project, conversationOf: conversation }),
+      );
+      const read = wrap(plain, guard, { facts: () => ({ cwd: folder }) });
+      await read({ path: "a.ts" });
+      for (let turn = 0; turn < 3; turn++) {
+        session.nextTurn();
+        session.nextTurn();
+        reads = 0;
+        await read({ path: "a.ts" });
+        assertEquals(reads, 1);
+      }
+      await project.close();
+    }));
+
+  it("is a whole read of a large file too, so that its map can be told and its lines be known", () =>
+    inFolder(async (folder) => {
+      const long = code(30_000);
+      put(folder, "a.ts", long);
+      assert(long.length > 1 << 20);
+      const session = createSession(), { read: plain } = plainTool(folder);
+      const guard = compose(readGuard({ session, summarizer: model() }), rereadGuard({ session }));
+      const read = wrap(plain, guard, { facts: () => ({ cwd: folder }) });
+      assertStringIncludes(await read({ path: "a.ts" }), "[waymark map: PARTIAL, lines 1-200 of 30000 are shown");
+      assertEquals(
+        session.coverage(`${folder}/a.ts`)?.seen,
+        [{ start: 1, end: 200 }],
+        "and what is shown is what is recorded",
+      );
+    }));
+});
+
+describe("a project's snapshot of a file", () => {
+  it("is read and hashed anew for each call, but for one that an outer layer shared of that very call", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", "one\n"), project = createProject({ cache: false });
+      const call: ReadCall = { path, start: 1 }, place = project.locate(path);
+      const first = await project.snapshot(call, place);
+      assertEquals([first.real, new TextDecoder().decode(first.bytes), first.hash], [
+        path,
+        "one\n",
+        await sha256(first.bytes),
+      ]);
+      put(folder, "a.ts", "two\n");
+      assertEquals(new TextDecoder().decode((await project.snapshot(call, place)).bytes), "two\n");
+      project.share(call, first);
+      assertStrictEquals(await project.snapshot(call, place), first);
+      assertEquals(
+        (await project.snapshot({ ...call }, place)).hash === first.hash,
+        false,
+        "a copy of the call is another",
+      );
+      const other = project.locate(put(folder, "b.ts", "three\n"));
+      assertEquals((await project.snapshot(call, other)).real, other.real, "and so is another file");
+    }));
+
+  it("is refused as a read is: binaries, secrets and files that are not there", () =>
+    inFolder(async (folder) => {
+      const project = createProject({ cache: false }), path = put(folder, "a.ts", "a\0b");
+      const error = await assertRejects(() => project.snapshot({ path, start: 1 }, project.locate(path)), WaymarkError);
+      assertEquals(error.code, "not-text");
     }));
 });

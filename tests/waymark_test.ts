@@ -24,8 +24,9 @@ import { disk } from "../src/files.ts";
 import { stripAnnotations } from "../src/file_map.ts";
 import type { Region, Summarizer, Summary } from "../src/types.ts";
 import type { Notice, Waymark, WaymarkOptions } from "../src/options.ts";
+import { createSession } from "../src/session.ts";
 import { createWaymark } from "../src/waymark.ts";
-import { code, inFolder, plainTool, put } from "./support.ts";
+import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
 const usage = { calls: 1, input: 1000, output: 200, cacheRead: 30, cacheWrite: 4, ms: 1 };
 
@@ -486,4 +487,170 @@ describe("createWaymark(): registries", () => {
         assertStrictEquals(tools.shell, shell);
       });
     }));
+});
+
+describe("createWaymark(): a session", () => {
+  const isReference = (result: string): boolean => result.startsWith("[waymark reference: ");
+  /** A read tool of an instance, in a folder with a short and a long file. */
+  const within = (
+    options: WaymarkOptions,
+    action: (
+      parts: {
+        folder: string;
+        waymark: Waymark;
+        read: (args: PlainArguments, info?: object) => Promise<string>;
+        events: WaymarkEvent[];
+        notices: Notice[];
+      },
+    ) => Promise<void>,
+  ): Promise<void> =>
+    inFolder((folder) => {
+      put(folder, "short.ts", code(50));
+      put(folder, "long.ts", code(900));
+      put(folder, "AGENTS.md", code(50));
+      return withWaymark(folder, { cache: false, ...options }, ({ waymark, events, notices }) => {
+        const read = waymark.wrap(plainTool(folder).read, { facts: (info) => ({ cwd: folder, ...info as object }) });
+        return action({ folder, waymark, read: read as never, events, notices });
+      });
+    });
+
+  it("has both guards: lines shown come back as one line, and a map is given once", () =>
+    within({ session: createSession() }, async ({ read, waymark, events }) => {
+      assertEquals(await read({ path: "short.ts" }), code(50));
+      assert(isReference(await read({ path: "short.ts" })));
+      assertStringIncludes(await read({ path: "long.ts" }), "[waymark map: ");
+      assertStringIncludes(await read({ path: "long.ts", offset: 201 }), "the whole map was given above");
+      const both = await read({ path: "long.ts" });
+      assertEquals(both.match(/^\[waymark reference: /gm)?.length, 2);
+      assertEquals([waymark.stats().references, waymark.stats().caps, waymark.stats().diffs], [2, 3, 0]);
+      const told = events.filter(({ type }) => type === "reference") as { path: string; start: number; end: number }[];
+      assertEquals(told.map(({ path, start, end }) => [path, start, end]), [["short.ts", 1, 50], ["long.ts", 1, 200]]);
+    }));
+
+  it("sums what its references and differences keep out of the conversation", () =>
+    within(
+      { session: createSession(), rereadGuard: { onChange: "diff" } },
+      async ({ folder, read, waymark, events }) => {
+        await read({ path: "short.ts" });
+        await read({ path: "short.ts" });
+        put(folder, "short.ts", code(50).replace("f9(", "g9("));
+        assertStringIncludes(
+          await read({ path: "short.ts", limit: 49 }),
+          "[waymark diff: short.ts lines 1-49 of 50 have changed",
+        );
+        const { references, diffs, tokensSaved } = waymark.stats();
+        assertEquals([references, diffs], [1, 1]);
+        const sum = events.reduce((sum, event) => sum + ("tokensSaved" in event ? event.tokensSaved : 0), 0);
+        assertEquals([tokensSaved, events.map(({ type }) => type)], [sum, ["reference", "diff"]]);
+        assert(tokensSaved > 700);
+      },
+    ));
+
+  it("records of a shortened read the 200 lines that were shown, not the file", () => {
+    const session = createSession();
+    return within({ session }, async ({ folder, read }) => {
+      await read({ path: "long.ts" });
+      const lines = session.toJSON().given.filter(({ kind }) => kind === "lines");
+      assertEquals(lines.map(({ start, end, lines }) => [start, end, lines]), [[1, 200, 900]]);
+      assertEquals(session.coverage(join(folder, "long.ts")), {
+        hash: lines[0]!.hash,
+        lines: 900,
+        seen: [{ start: 1, end: 200 }],
+        whole: false,
+      });
+      assertEquals(
+        await read({ path: "long.ts", offset: 200, limit: 2 }),
+        code(900).split(/(?<=\n)/).slice(199, 201).join(""),
+      );
+    });
+  });
+
+  it("does without the re-read guard where that is switched off, and gives each map once all the same", () => {
+    const session = createSession();
+    return within({ session, rereadGuard: false }, async ({ read, notices }) => {
+      for (let at = 0; at < 3; at++) assertEquals(await read({ path: "short.ts" }), code(50));
+      await read({ path: "long.ts" });
+      assertStringIncludes(await read({ path: "long.ts" }), "the whole map was given above");
+      assertEquals([session.toJSON().given.map(({ kind }) => kind), notices], [["map"], []]);
+    });
+  });
+
+  it("takes rules of its own: what is exempt, and what a change is answered with", () =>
+    within({ session: createSession(), rereadGuard: { exempt: ["short.*"] } }, async ({ read }) => {
+      for (let at = 0; at < 3; at++) assertEquals(await read({ path: "short.ts" }), code(50));
+      await read({ path: "AGENTS.md" });
+      assert(isReference(await read({ path: "AGENTS.md" })));
+    }));
+
+  it("leaves files that instruct an agent alone by default", () =>
+    within({ session: createSession() }, async ({ read }) => {
+      for (let at = 0; at < 3; at++) assertEquals(await read({ path: "AGENTS.md" }), code(50));
+    }));
+
+  it("is off where nobody can say what leaves the conversation, and that is said once", () => {
+    const session = createSession({ untracked: true });
+    return within({ session }, async ({ read, notices }) => {
+      for (let at = 0; at < 3; at++) {
+        assertEquals(await read({ path: "short.ts" }), code(50));
+        assertStringIncludes(await read({ path: "long.ts" }), "[waymark map: ");
+      }
+      assertEquals(session.toJSON().given, []);
+      assertEquals(notices.map(({ reason }) => reason), ["untracked"]);
+      assertStringIncludes(notices[0]!.message, "The re-read guard is off");
+    });
+  });
+
+  it("is on there too where it is asked for by name", async () => {
+    for (const rereadGuard of [true, {}]) {
+      await within({ session: createSession({ untracked: true }), rereadGuard }, async ({ read, notices }) => {
+        await read({ path: "short.ts" });
+        assert(isReference(await read({ path: "short.ts" })));
+        assertEquals(notices, []);
+      });
+    }
+  });
+
+  it("is the call's own before the tool's, and the tool's before the instance's", () =>
+    within({ session: createSession() }, async ({ folder, waymark, read }) => {
+      const [ofTool, ofCall] = [createSession(), createSession()];
+      const tool = waymark.wrap(plainTool(folder).read, {
+        session: ofTool,
+        facts: (info) => ({ cwd: folder, ...info as object }),
+      }) as (args: PlainArguments, info?: object) => Promise<string>;
+      assertEquals(await read({ path: "short.ts" }), code(50));
+      assertEquals(await tool({ path: "short.ts" }), code(50));
+      assertEquals(await tool({ path: "short.ts" }, { session: ofCall }), code(50));
+      for (const info of [{}, { session: ofCall }]) assert(isReference(await tool({ path: "short.ts" }, info)));
+      assert(isReference(await read({ path: "short.ts" })));
+    }));
+
+  it("is none where none is given: every read stands alone", () =>
+    within({}, async ({ read, waymark }) => {
+      for (let at = 0; at < 3; at++) assertEquals(await read({ path: "short.ts" }), code(50));
+      for (let at = 0; at < 2; at++) assertStringIncludes(await read({ path: "long.ts" }), "[waymark map: ");
+      assertEquals(waymark.stats().references, 0);
+    }));
+
+  it("passes to a registry's tools", () =>
+    within({ session: createSession() }, async ({ folder, waymark }) => {
+      const { read } = waymark.wrapTools({ read: { execute: plainTool(folder).read } }, {
+        facts: () => ({ cwd: folder }),
+      });
+      await read.execute({ path: "short.ts" });
+      assert(isReference(await read.execute({ path: "short.ts" })));
+    }));
+
+  it("has its globs refused at once where they are none", () => {
+    const error = assertThrows(() => createWaymark({ rereadGuard: { exempt: ["a[z-a].md"] } }), WaymarkError);
+    assertEquals(error.code, "invalid-option");
+  });
+
+  it("goes on after the instance was closed", () => {
+    const session = createSession();
+    return within({ session }, async ({ read, waymark }) => {
+      await read({ path: "short.ts" });
+      await waymark.close();
+      assert(isReference(await read({ path: "short.ts" })));
+    });
+  });
 });
