@@ -92,7 +92,6 @@ describe("a watched tool", () => {
       }
     }
     const lazy = new Lazy((resolve) => resolve("text"));
-    // deno-lint-ignore no-thenable -- what is tested
     const thenable = { then: (resolve: (value: string) => void) => (asked++, resolve("text")) };
     assertStrictEquals(watch(() => lazy, accept)(), lazy);
     assertStrictEquals(watch(() => thenable, accept)(), thenable);
