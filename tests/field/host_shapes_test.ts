@@ -4,7 +4,15 @@ import { assert, assertEquals, assertRejects, assertStrictEquals, assertStringIn
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { autoCodec, dialects, isAnnotationText, stripAnnotations, type WrapOptions } from "../../mod.ts";
+import {
+  autoCodec,
+  createSession,
+  dialects,
+  isAnnotationText,
+  type Session,
+  stripAnnotations,
+  type WrapOptions,
+} from "../../mod.ts";
 import { code, put } from "../support.ts";
 import { assertCapped, assertTrueRows, contentOf, type Guarded, guarding, LIMIT, rowsOf } from "./field.ts";
 
@@ -550,4 +558,249 @@ describe("a call that is not a read of lines", () => {
       }
       assertEquals([seen, guarded.model.calls.length], [[{ path: "a.ts" }, { path: "a.ts" }], 0]);
     }));
+});
+
+describe("a host in a conversation", () => {
+  const LINES = code(150);
+  /** A tool of a host whose reads are turns of one conversation, far enough apart that nobody insists. */
+  const conversing = (
+    action: (
+      talk: Guarded & {
+        readonly session: Session;
+        // deno-lint-ignore no-explicit-any -- results are as different as hosts
+        tool(shape: (text: string) => unknown, options?: WrapOptions): (args?: object, info?: object) => Promise<any>;
+      },
+    ) => Promise<void>,
+  ): Promise<void> =>
+    guarding((guarded) => {
+      put(guarded.folder, "a.ts", LINES);
+      const session = createSession();
+      return action({
+        ...guarded,
+        session,
+        tool(shape, options) {
+          const read = guarded.wrap((args: ReadArguments) => shape(linesAt(guarded.folder, args)), {
+            session,
+            ...options,
+          });
+          return (args, info) => {
+            for (let at = 0; at < 3; at++) session.nextTurn();
+            return read({ path: "a.ts", ...args }, info);
+          };
+        },
+      });
+    });
+  const isReference = (text: unknown): boolean =>
+    isAnnotationText(String(text)) && String(text).startsWith("[waymark reference");
+
+  it(
+    "that streams gets every value each time, and nothing is held against it",
+    LIMIT,
+    () =>
+      conversing(async ({ wrap, session }) => {
+        const generator = wrap(async function* (_: ReadArguments) {
+          yield { status: "reading" };
+          await Promise.resolve();
+          yield LINES;
+        }, { session }) as unknown as (args: object) => AsyncGenerator<unknown>;
+        const plain = wrap((args: ReadArguments) => generator(args), {
+          session,
+          streams: true,
+        }) as unknown as typeof generator;
+        for (const read of [generator, generator, plain, plain]) {
+          session.nextTurn();
+          const values: unknown[] = [];
+          for await (const value of read({ path: "a.ts" })) values.push(value);
+          assertEquals(values, [{ status: "reading" }, LINES]);
+        }
+        assertEquals(session.toJSON().given, []);
+      }),
+  );
+
+  it(
+    "keeps its tool object: every field of it is there, and a reference is given by the one that is called",
+    LIMIT,
+    () =>
+      guarding(async ({ folder, waymark }) => {
+        put(folder, "a.ts", LINES);
+        const key = Symbol("meta"), toModelOutput = (output: string) => ({ type: "text", value: output });
+        const tool = {
+          inputSchema: { type: "object" },
+          toModelOutput,
+          providerOptions: { a: 1 },
+          [key]: 7,
+          execute: (args: ReadArguments) => linesAt(folder, args),
+        };
+        const { read } = waymark.wrapTools({ read: tool }, {
+          facts: () => ({ cwd: folder }),
+          session: createSession(),
+        });
+        assertEquals(await read.execute({ path: "a.ts" }), LINES);
+        const answer = await read.execute({ path: "a.ts" }) as string;
+        assert(isReference(answer));
+        assertEquals([read.inputSchema, read.providerOptions, read[key]], [tool.inputSchema, tool.providerOptions, 7]);
+        assertStrictEquals(read.toModelOutput, toModelOutput);
+        assertEquals(read.toModelOutput(answer).value, answer);
+      }),
+  );
+
+  const shapes: Record<
+    string,
+    readonly [shape: (text: string) => unknown, reference: ((answer: never) => unknown) | undefined]
+  > = {
+    "a string": [(text) => text, (answer) => answer],
+    "[{ text }]": [(text) => [{ text }], ([block]: [{ text: string }]) => block.text],
+    "a text block": [(text) => [{ type: "text", text }], ([block]: [{ text: string }]) => block.text],
+    "two text blocks": [(text) => [{ type: "text", text: "a.ts" }, { type: "text", text }], undefined],
+    "a text and an image": [(text) => [{ type: "text", text }, { type: "image", data: PNG }], undefined],
+    "blocks in JSON": [(text) => JSON.stringify([{ type: "text", text }]), undefined],
+    "an object in JSON": [(text) => JSON.stringify({ content: text }), undefined],
+    "{ content }": [(content) => ({ content }), ({ annotation }: { annotation: { text: string } }) => annotation.text],
+    "{ output }": [(output) => ({ output }), ({ annotation }: { annotation: { text: string } }) => annotation.text],
+    "{ llmContent }": [
+      (llmContent) => ({ llmContent }),
+      ({ annotation }: { annotation: { text: string } }) => annotation.text,
+    ],
+    "{ stdout }": [(stdout) => ({ stdout }), ({ annotation }: { annotation: { text: string } }) => annotation.text],
+    "an MCP result": [
+      (text) => ({ content: [{ type: "text", text }] }),
+      ({ content: [block] }: { content: [{ text: string }] }) => block.text,
+    ],
+    "an MCP result with a structured copy": [
+      (text) => ({ content: [{ type: "text", text }], structuredContent: { content: text } }),
+      undefined,
+    ],
+    "a result of a declared form": [(content) => ({ content, totalLines: 150 }), undefined],
+    "null": [() => null, undefined],
+    "nothing": [() => undefined, undefined],
+    "a number": [() => 7, undefined],
+  };
+  for (const [what, [shape, reference]] of Object.entries(shapes)) {
+    it(
+      `whose results are ${what} gets ${reference ? "a reference in that form" : "its tool's own result each time"}`,
+      LIMIT,
+      () =>
+        conversing(async ({ tool }) => {
+          const read = tool(shape);
+          assertEquals(await read(), shape(LINES));
+          for (let at = 0; at < 2; at++) {
+            const answer = await read();
+            if (reference) assert(isReference(reference(answer as never)), JSON.stringify(answer));
+            else assertEquals(answer, shape(LINES));
+          }
+        }),
+    );
+  }
+
+  it("that holds its results against a schema finds each of them valid", LIMIT, () =>
+    conversing(async ({ tool }) => {
+      const read = tool((content) => ({ content, totalLines: 150 }));
+      for (let at = 0; at < 4; at++) {
+        const { content, totalLines, annotation: _, ...rest } = await read({}, {});
+        assertEquals([content, totalLines, rest], [LINES, 150, {}]);
+      }
+    }));
+
+  it(
+    "whose tool failed has nothing recorded, however much of the file its words hold",
+    LIMIT,
+    () =>
+      conversing(async ({ tool, session }) => {
+        const failing = tool((text) => ({ content: [{ type: "text", text }], isError: true })),
+          read = tool((text) => text);
+        assertEquals((await failing()).isError, true);
+        assertEquals([session.toJSON().given, await read()], [[], LINES]);
+      }),
+  );
+
+  it("is answered by a success: a reference carries no flag of a failure", LIMIT, () =>
+    conversing(async ({ tool }) => {
+      const read = tool((text) => ({ content: [{ type: "text", text }], isError: false }));
+      await read();
+      const answer = await read();
+      assertEquals([Object.keys(answer), isReference(answer.content[0].text)], [["content"], true]);
+    }));
+
+  it(
+    "can ask before it overwrites a file whether all of it was seen",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, tool, session }) => {
+        put(folder, "a.ts", code(1000));
+        const read = tool((text) => text), seen = () => session.coverage(join(folder, "a.ts"));
+        assertEquals(seen(), undefined);
+        await read();
+        assertEquals([seen()?.whole, seen()?.lines, seen()?.seen], [false, 1000, [{ start: 1, end: 200 }]]);
+        for (const offset of [201, 401, 601, 801]) await read({ offset, limit: 200 });
+        assertEquals([seen()?.whole, seen()?.seen], [true, [{ start: 1, end: 1000 }]]);
+        session.evictBefore(session.turn);
+        assertEquals([seen()?.whole, seen()?.seen], [false, [{ start: 801, end: 1000 }]]);
+      }),
+  );
+
+  it(
+    "that cuts its results itself has only those lines counted that it showed",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, tool, session }) => {
+        const lines = code(5000), cut = lines.slice(0, 8192);
+        put(folder, "a.ts", lines);
+        const read = tool(() => `${cut}\n\n[Output cut at 8192 bytes of ${lines.length}. Use offset to continue.]`);
+        await read({ limit: 200 });
+        const whole = cut.split("\n").length - 1;
+        assertEquals(session.coverage(join(folder, "a.ts")), {
+          hash: session.toJSON().given[0]!.hash,
+          lines: 5000,
+          seen: [{ start: 1, end: whole }],
+          whole: false,
+        });
+        const again = tool((text) => text);
+        assertEquals(await again({ limit: 200 }), linesAt(folder, { path: "a.ts", limit: 200 }));
+      }),
+  );
+
+  const dresses: Record<string, (text: string) => string> = {
+    "cat -n": (text) => text.split("\n").map((line, at) => `${String(at + 1).padStart(6)}\t${line}`).join("\n"),
+    "numbers and a bar": (text) => text.split("\n").map((line, at) => `${at + 1}| ${line}`).join("\n"),
+    "a file tag": (text) => `<file path="a.ts">\n${text}\n</file>`,
+    "a header of path and lines": (text) => `a.ts (lines 1-150)\n${text}`,
+    "a reminder behind": (text) => `${text}\n\n<system-reminder>\nMind the style.\n</system-reminder>`,
+    "all of them": (text) =>
+      `<file path="a.ts">\n${
+        text.split("\n").map((line, at) => `${at + 1}\t${line}`).join("\n")
+      }\n</file>\n<system-reminder>x</system-reminder>`,
+  };
+  for (const [what, dress] of Object.entries(dresses)) {
+    it(
+      `that dresses its text in ${what} is known to have shown the lines, and so are its messages`,
+      LIMIT,
+      () =>
+        conversing(async ({ tool, session }) => {
+          const read = tool(dress), result = await read({}, { callId: "c1" });
+          assertEquals(result, dress(LINES));
+          for (const content of [result, `${result}\n\nTwo files are open.`]) {
+            session.reconcile([{ role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content }] }]);
+            assert(isReference(await read({}, { callId: "c2" })));
+          }
+          session.reconcile([{
+            role: "user",
+            content: [{ type: "tool_result", tool_use_id: "c1", content: dress(LINES.replace("f70(", "g70(")) }],
+          }]);
+          assertEquals(await read({}, { callId: "c3" }), dress(LINES));
+        }),
+    );
+  }
+
+  it(
+    "that reads an image gets it each time: it is no text, whatever stands beside it",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, tool, session }) => {
+        put(folder, "a.png", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 0, 0, 1]));
+        const image = [{ type: "text", text: code(300) }, { type: "image", data: PNG, mimeType: "image/png" }];
+        const read = tool(() => image);
+        for (let at = 0; at < 3; at++) assertStrictEquals(await read({ path: "a.png", limit: 5 }), image);
+        assert(!JSON.stringify(session).includes("AAAA"));
+      }),
+  );
 });

@@ -1,15 +1,35 @@
 /** The whole guard on files that change: nothing but the bytes decides. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { scriptedModel, trueMap } from "../../src/testing.ts";
-import { fieldsCodec } from "../../mod.ts";
+import { createSession, fieldsCodec, type Session } from "../../mod.ts";
 import { code, inFolder, put } from "../support.ts";
-import { answerOf, assertCapped, contentOf, entriesIn, guarding, guardingIn, LIMIT, rowsOf, run } from "./field.ts";
+import {
+  answerOf,
+  assertCapped,
+  contentOf,
+  entriesIn,
+  type Guarded,
+  guarding,
+  guardingIn,
+  LIMIT,
+  rowsOf,
+  run,
+} from "./field.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
@@ -327,4 +347,178 @@ describe("a file put together while it is read", () => {
         assertEquals(entriesIn(folder).map(({ hash }) => hash), [sha256(code(300)), sha256(grown)]);
       }),
   );
+});
+
+describe("a conversation about files that change", () => {
+  const isUnchanged = (result: string): boolean => result.startsWith("[waymark reference: ");
+  /** Reads in turns of one conversation. */
+  const conversing = (
+    action: (guarded: Guarded & { readonly session: Session; turn(): void }) => Promise<void>,
+  ): Promise<void> => {
+    const session = createSession();
+    const turn = () => void Array.from({ length: 3 }, () => session.nextTurn()); // so that nobody insists
+    return guarding((guarded) => action({ ...guarded, session, turn }), { session });
+  };
+
+  it(
+    "is never told of one that it is unchanged, where size and times are and bytes are not",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, read, turn }) => {
+        const path = put(folder, "a.ts", code(100)), { atime, mtime } = statSync(path);
+        for (let round = 0; round < 30; round++) {
+          const text = code(100).replace("f50(", `${String.fromCharCode(97 + round % 26)}50(`);
+          writeFileSync(path, text);
+          utimesSync(path, atime, mtime);
+          turn();
+          const result = await read({ path: "a.ts" });
+          // Round 26 brings back what round 0 showed.
+          assertEquals(isUnchanged(result), round >= 26);
+          if (round < 26) assertEquals(result, text);
+          turn();
+          assert(isUnchanged(await read({ path: "a.ts" })));
+        }
+      }),
+  );
+
+  for (
+    const [how, replace] of Object.entries({
+      "touch -r": (path: string, text: string) => {
+        execFileSync("touch", ["-r", path, `${path}.stamp`]);
+        writeFileSync(path, text);
+        execFileSync("touch", ["-r", `${path}.stamp`, path]);
+      },
+      "cp -p": (path: string, text: string) => {
+        writeFileSync(`${path}.new`, text);
+        execFileSync("touch", ["-r", path, `${path}.new`]);
+        execFileSync("cp", ["-p", `${path}.new`, path]);
+      },
+    })
+  ) {
+    it(`is shown one replaced by ${how}`, LIMIT, () =>
+      conversing(async ({ folder, read, turn }) => {
+        const path = put(folder, "a.ts", code(100)),
+          text = code(100).replace("f50(", "g50("),
+          { mtimeMs } = statSync(path);
+        turn();
+        await read({ path: "a.ts" });
+        replace(path, text);
+        assertEquals(Math.trunc(statSync(path).mtimeMs), Math.trunc(mtimeMs));
+        turn();
+        assertEquals(await read({ path: "a.ts", limit: 60 }), text.split(/(?<=\n)/).slice(0, 60).join(""));
+      }));
+  }
+
+  it(
+    "takes no time for a change: of 1970, of 2099, ten minutes ahead",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, read, turn, calls }) => {
+        const path = put(folder, "a.ts", code(100));
+        turn();
+        await read({ path: "a.ts" });
+        for (const time of [0, 4_070_908_800, Date.now() / 1000 + 600, 1]) {
+          utimesSync(path, time, time);
+          turn();
+          assert(isUnchanged(await read({ path: "a.ts" })));
+        }
+        assertEquals(calls.length, 1);
+      }),
+  );
+
+  it(
+    "is told of a change far behind the lines it was shown: they come again, with the new map",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, read, turn }) => {
+        put(folder, "a.ts", code(900));
+        turn();
+        assertCapped(await read({ path: "a.ts" }), code(900));
+        const text = code(900).replace("f850(", "g850(");
+        put(folder, "a.ts", text);
+        turn();
+        assertCapped(await read({ path: "a.ts" }), text);
+        turn();
+        assert(isUnchanged(await read({ path: "a.ts" })));
+      }),
+  );
+
+  it(
+    "is not told that it has what a tool read at another moment than the guard: in either order",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, wrap, session, turn }) => {
+        const [one, two] = [code(100), code(100).replace("f50(", "g50(")], path = put(folder, "a.ts", one);
+        const early = wrap((_: { path: string }) => two); // the tool is ahead of the disk
+        const late = wrap((_: { path: string }) => {
+          writeFileSync(path, two);
+          return one;
+        });
+        for (const [read, shown] of [[early, two], [late, one]] as const) {
+          session.reset();
+          writeFileSync(path, one);
+          turn();
+          assertEquals(await read({ path: "a.ts" }), shown);
+          writeFileSync(path, two);
+          turn();
+          assertEquals(isUnchanged(await early({ path: "a.ts" })), false);
+        }
+      }),
+  );
+
+  it(
+    "gets the formatted text after an edit and a formatter, and one line when it asks again",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, read, turn }) => {
+        const edit = code(100).replace("f10(", "g10("), formatted = edit.replaceAll("{ return", "{\n  return");
+        const kinds: boolean[] = [];
+        for (const text of [code(100), edit, formatted, formatted]) {
+          put(folder, "a.ts", text);
+          turn();
+          const result = await read({ path: "a.ts", limit: 200 });
+          kinds.push(isUnchanged(result));
+          if (!kinds.at(-1)) assertEquals(result, text.split(/(?<=\n)/).slice(0, 200).join(""));
+        }
+        assertEquals(kinds, [false, false, false, true]);
+      }),
+  );
+
+  it(
+    "was not shown a file because another of the same bytes was: only a link to it is the same, and is named",
+    LIMIT,
+    () =>
+      conversing(async ({ folder, read, turn }) => {
+        const path = put(folder, "a.ts", code(100));
+        put(folder, "b.py", code(100));
+        linkSync(path, join(folder, "hard.ts"));
+        symlinkSync(path, join(folder, "link.ts"));
+        turn();
+        await read({ path: "a.ts" });
+        turn();
+        for (const name of ["b.py", "hard.ts"]) assertEquals(await read({ path: name }), code(100));
+        assertMatch(
+          await read({ path: "link.ts" }),
+          /^\[waymark reference: link\.ts lines 1-100 of 100 are unchanged since turn 3, shown above as a\.ts\]$/,
+        );
+        renameSync(path, join(folder, "c.ts"));
+        turn();
+        assertEquals(await read({ path: "c.ts" }), code(100), "nor was one that was renamed");
+      }),
+  );
+
+  it("follows a link to where it leads now", LIMIT, () =>
+    conversing(async ({ folder, read, turn }) => {
+      const [one, two] = [put(folder, "one.ts", code(100)), put(folder, "two.ts", code(90))],
+        link = join(folder, "link.ts");
+      symlinkSync(one, link);
+      turn();
+      await read({ path: "link.ts" });
+      unlinkSync(link);
+      symlinkSync(two, link);
+      turn();
+      assertEquals(await read({ path: "link.ts" }), code(90));
+      turn();
+      assert(isUnchanged(await read({ path: "one.ts" })), "and what was read through it is known for what it was");
+    }));
 });
