@@ -19,23 +19,25 @@ const BANNER = 5;
  * where all are there, and anything behind them; where a host shows fewer, those up to the first that differs count. Line
  * endings and a byte order mark do not.
  *
- * @param name The file's name. A banner tells it, or is a tag for a file: any other lines before them may be the file's own,
- * of a version whose lines have other numbers.
+ * @param name The file's name. A banner tells it, or is a tag, a rule or a range: any other line before them, an empty one too,
+ * may be the file's own, of a version whose lines have other numbers.
  */
 export function exactLines(text: string, window: string, name: string): number {
   const expected = linesOf(window), shown = linesOf(text);
   let same = 0;
   while (same < expected.length && same < shown.length && shown[same] === expected[same]) same++;
   if (same === expected.length) return same;
-  const before = linesBefore(text, window) ?? [];
-  return before.length <= BANNER && before.some((line) => isBanner(line, name)) ? expected.length : same;
+  const before = linesBefore(text, window) ?? [], isBanner = before.length > 0 && before.length <= BANNER;
+  return isBanner && before.every((line) => isOfHost(line, name)) ? expected.length : same;
 }
 
-/** Tags that hosts put around a file. */
-const TAG = /^\s*<(?:file|path|type|source|document)[\w-]*(?:\s[^>]*)?>/, COMMENT = /^\s*(?:\/[/*]|[*#;%]|--|<!)/;
+/** A tag that hosts put around a file, a rule, or where the lines are. */
+const HOST =
+  /^\s*(?:<(?:file|path|type|source|document|content)[\w-]*(?:\s[^>]*)?>.*|([-=_~`])\1{2,}\w*|\W?lines? \d.*)\s*$/i;
+const COMMENT = /^\s*(?:\/[/*]|[*#;%]|--(?!-)|<!)/;
 
-function isBanner(line: string, name: string): boolean {
-  return TAG.test(line) || (name !== "" && line.includes(name) && !COMMENT.test(line));
+function isOfHost(line: string, name: string): boolean {
+  return HOST.test(line) || (name !== "" && line.includes(name) && !COMMENT.test(line));
 }
 
 /** Whether a text holds lines one after another, after so many others at most. */
