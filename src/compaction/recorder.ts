@@ -71,17 +71,22 @@ export function createRecorder(now: () => number): Recorder {
   };
 }
 
-/** Deeper than this nothing is copied: the host's own object is kept. Requests are a few levels deep. */
-const MAX_DEPTH = 64;
+/** What is known of a request that cannot be looked at: that it was sent. */
+const UNKNOWN: SentRequest = { tools: null };
 
 /** A copy of all lists and plain objects. Bytes, addresses, functions and the like are kept as they are. */
-export function copyOf<Value>(value: Value): Value {
-  return copy(value, 0) as Value;
+export function copyOf(request: SentRequest): SentRequest {
+  try {
+    return copy(request, []) as SentRequest;
+  } catch {
+    return UNKNOWN; // a getter of the host's that throws, or objects without end
+  }
 }
 
-function copy(value: unknown, depth: number): unknown {
-  if (depth > MAX_DEPTH) return value;
-  if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
-  if (!isPlain(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copy(inner, depth + 1)]));
+function copy(value: unknown, above: readonly unknown[]): unknown {
+  const isList = Array.isArray(value);
+  if (!isList && !isPlain(value) || above.includes(value)) return value;
+  const trail = [...above, value];
+  if (isList) return value.map((item) => copy(item, trail));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copy(inner, trail)]));
 }

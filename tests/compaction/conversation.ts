@@ -89,9 +89,12 @@ export const FORKED: SentAnswer = {
 /** What a standalone call answers. */
 export const STANDALONE = "## Requests and decisions\nRename --dry (standalone).";
 
+/** What a scripted sender answers. */
+export type ScriptedSend = Partial<SentAnswer> | Error | (() => Promise<SentAnswer>);
+
 /** A sender that remembers what it was given. */
 export function scriptedSender(
-  ...answers: readonly (Partial<SentAnswer> | Error | (() => Promise<SentAnswer>))[]
+  ...answers: readonly ScriptedSend[]
 ): RequestSender & { readonly sent: { request: SentRequest; previousId: string | undefined }[] } {
   const sent: { request: SentRequest; previousId: string | undefined }[] = [];
   return {
@@ -119,10 +122,10 @@ export interface SetUp {
 
 /** What makes summaries, with a scripted model and sender, in the mode `fork` unless said otherwise. */
 export function setUp(
-  options: Partial<CompactorOptions> & { sender?: ReturnType<typeof scriptedSender>; answers?: readonly string[] } = {},
+  options: Partial<CompactorOptions> & { sender?: ReturnType<typeof scriptedSender> | undefined } = {},
 ): SetUp {
-  const { answers, sender = scriptedSender(), ...rest } = options;
-  const model = scriptedModel(answers ?? (() => STANDALONE), { name: "claude-opus-5" });
+  const sender = options.sender ?? scriptedSender();
+  const model = scriptedModel(() => STANDALONE, { name: "claude-opus-5" });
   const clock = fakeClock();
   const notices: Notice[] = [], events: CompactionEvent[] = [], hooks: string[] = [];
   const summarizing = createSummarizing({
@@ -135,8 +138,8 @@ export function setUp(
     onEvent: (event) => events.push(event),
     onBeforeSummarize: ({ messages, mode }) => hooks.push(`before ${mode} of ${messages}`),
     onAfterSummarize: ({ length, mode }) => hooks.push(`after ${mode}: ${length}`),
-    ...rest,
-  }, rest.shape !== undefined && typeof rest.shape === "object" ? rest.shape : anthropicShape);
+    ...options,
+  }, typeof options.shape === "object" ? options.shape : anthropicShape);
   return {
     summarizing,
     model,
