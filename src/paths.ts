@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Disk } from "./files.ts";
+import type { Disk } from "./disk_types.ts";
 
 /** Names of another machine or of a device: `\\host\share`, `//host/share`, `\\?\`, `\\.\`, `\??\`. */
 const REMOTE = /^(?:[\\/]{2}|\\\?\?\\)/;

@@ -7,77 +7,16 @@
  * @module
  */
 
-import type { OpenCacheOptions } from "./cache/cache.ts";
 import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import { checkNumbers, WaymarkError } from "./errors.ts";
-import { disk, type FileFacts, readSource, realOr, sha256 } from "./files.ts";
-import { type LineWindow, lineWindow } from "./lines.ts";
-import type { LoadedFile } from "./map_maker.ts";
+import type { FileFacts } from "./disk_types.ts";
+import { disk, readSource, realOr, sha256 } from "./files.ts";
+import { lineWindow } from "./lines.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
+import type { Place, Project, ProjectOptions, Snapshot } from "./project_types.ts";
 import type { FileSource, ReadCall } from "./types.ts";
-
-/** What a project is made of. */
-export interface ProjectOptions extends Omit<OpenCacheOptions, "root"> {
-  /** The project's root. Default: found from the working directory; none found means memory only. */
-  readonly root?: string | undefined;
-  /** Folders whose files may be summarized. Default: everywhere. */
-  readonly roots?: readonly string[] | undefined;
-  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
-  readonly source?: FileSource | undefined;
-  /** How long a source may take for the bytes of a file, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number | undefined;
-  /** Whether maps are kept, on disk or in memory. Default true. */
-  readonly cache?: boolean | undefined;
-  /** Larger files are left alone, in bytes. Default 32 MiB. */
-  readonly maxFileBytes?: number | undefined;
-}
-
-/** A file that may be summarized, not yet read. */
-export interface Place {
-  /** The path as the caller gave it. */
-  readonly path: string;
-  /** Absolute, links resolved. */
-  readonly real: string;
-  /** Bytes; unknown where a `source` gives them. */
-  readonly size?: number;
-  /** What the disk says of it. */
-  readonly facts?: FileFacts;
-}
-
-/** A file's bytes at one moment. */
-export interface Snapshot {
-  /** Absolute, links resolved. */
-  readonly real: string;
-  readonly bytes: Uint8Array;
-  /** SHA-256 of the bytes, lower-case hex. */
-  readonly hash: string;
-}
-
-/** Files and their maps' whereabouts. */
-export interface Project {
-  /** Finds a file without reading it. Throws a {@linkcode WaymarkError}: `not-found`, `not-allowed` or `too-large`. */
-  locate(path: string, cwd?: string): Place;
-  /** Some lines of a file, without reading more of it than that. Throws as `read` does. */
-  window(place: Place, start: number, count: number): LineWindow;
-  /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
-  read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
-  /** Reads and hashes it for a layer; what an outer one shared of this very call is not read again. Rejects as `read` does. */
-  snapshot(call: ReadCall, place: Place): Promise<Snapshot>;
-  /** Lends what was read to the layers within, for as long as the call goes on. */
-  share(call: ReadCall, snapshot: Snapshot): void;
-  /** Finds out what was read: its hash, and the place where its map is kept. Without bytes the file is hashed in chunks. */
-  identify(place: Place, bytes?: Uint8Array, signal?: AbortSignal): Promise<LoadedFile>;
-  /** Where maps of this file are kept, and under which key. */
-  keep(place: Place): Promise<{ key: string; cache: SummaryCache }>;
-  /** The project's cache, opened at the first call. */
-  cache(): Promise<SummaryCache>;
-  /** The project's root; `undefined` where there is none. */
-  root(): string | undefined;
-  /** Closes what was opened. */
-  close(): Promise<void>;
-}
 
 /** Most paths remembered as real ones. */
 const MAX_REALS = 512;

@@ -29,7 +29,10 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     "pure",
     /^src\/compaction\/(prompt|scope|prices|price_table|auto|fork|prefix|answer|estimate|recorder|call_mode|call_record)\.ts$/,
   ],
-  ["stores", /^src\/(files|hash_file|paths|project|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/],
+  [
+    "stores",
+    /^src\/(files|disk_types|hash_file|paths|project|project_types|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/,
+  ],
   ["middleware", /^src\/tool_use\/watch\.ts$/],
   ["stores", /^src\/(cache|summary|drivers|outline|tool_use|compaction)\/.*\.ts$/],
   ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/],
@@ -44,7 +47,6 @@ const families = ["drivers", "providers", "adapters"];
 /** Files over 250 lines, and why they may be. */
 const longFiles: Readonly<Record<string, string>> = {
   "src/types.ts": "the whole vocabulary in one place, most of it doc comments",
-  "src/files.ts": "the disks of two runtimes side by side, behind one interface",
 };
 
 /** What importing the root entry may weigh: what is run at the start, and what is only fetched then (behind a literal `import()`). */

@@ -16,7 +16,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { type Disk, disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
+import type { Disk } from "../src/disk_types.ts";
+import { disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
 import { hashFile } from "../src/hash_file.ts";
 import { inFolder, put } from "./support.ts";
 

@@ -8,7 +8,8 @@
  */
 
 import { WaymarkError } from "../errors.ts";
-import { disk, diskFault, type FileFacts, realOr } from "../files.ts";
+import type { FileFacts } from "../disk_types.ts";
+import { disk, diskFault, realOr } from "../files.ts";
 
 const FOLDER = ".summaries", FILE = "summaries.db";
 /** What SQLite keeps beside a database. */

@@ -7,7 +7,8 @@
 
 import { autoCodec } from "../codecs.ts";
 import { WaymarkError } from "../errors.ts";
-import { disk, diskFault, type OpenFile } from "../files.ts";
+import type { OpenFile } from "../disk_types.ts";
+import { disk, diskFault } from "../files.ts";
 import { lineWindow } from "../lines.ts";
 import { toDiskPath } from "../paths.ts";
 import type { Annotation, Codec } from "../types.ts";

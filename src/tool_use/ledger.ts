@@ -10,7 +10,8 @@
 
 import { prepareFolder } from "../cache/folder.ts";
 import { quiet, WaymarkError } from "../errors.ts";
-import { disk, diskFault, type FileFacts } from "../files.ts";
+import type { FileFacts } from "../disk_types.ts";
+import { disk, diskFault } from "../files.ts";
 import { appendLine } from "./append_line.ts";
 import { ledgerPath, LEDGERS } from "./ledger_path.ts";
 import { lineOf, MAX_LINE_BYTES } from "./rows.ts";
