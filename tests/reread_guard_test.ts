@@ -896,12 +896,15 @@ describe("conversations", () => {
       assertEquals(calls.length, 3);
     }));
 
-  it("of another make are none", () =>
-    talking(async ({ folder, wrap }) => {
+  it("of another make are none: those of the tool's own kind are looked at alone", () =>
+    inFolder(async (folder) => {
       put(folder, "a.ts", TEXT);
-      const foreign = { ...createSession(), id: undefined } as Session,
-        read = wrap(plainTool(folder).read, { session: foreign });
+      const foreign = { ...createSession(), id: undefined } as Session, facts = () => ({ cwd: folder });
+      const read = wrap(plainTool(folder).read, rereadGuard(), { session: foreign, facts });
       for (let at = 0; at < 3; at++) assertEquals(await read({ path: "a.ts" }), TEXT);
+      const own = wrap(plainTool(folder).read, rereadGuard({ session: createSession() }), { session: foreign, facts });
+      await own({ path: "a.ts" });
+      assert(isReference(await own({ path: "a.ts" })));
     }));
 });
 
