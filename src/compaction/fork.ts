@@ -3,13 +3,14 @@
  *
  * Promised: nothing of the recorded request is changed, left out or added but that one message, so that all that was cached of
  * it is read again; a span that is not in it to the letter is a refusal, never a guess; the first refusal that applies, in the
- * order of {@linkcode ForkRefusal}, is the reason. Absent: a system message, a schema, a mark for the cache.
+ * order of {@linkcode ForkRefusal}, is the reason. Absent: a system message, a schema, a mark for the cache; where the recorded
+ * request has a schema or forces a tool call, neither can be dropped without losing the cache, so there is no fork.
  *
  * @module
  */
 
 import { estimateTokens } from "./estimate.ts";
-import { cacheMarks, endsInThinking, findRun, listField } from "./prefix.ts";
+import { cacheMarks, endsInThinking, findRun, isPlain, listField } from "./prefix.ts";
 import { type CacheFacts, cacheFacts } from "./prices.ts";
 import { forkWords } from "./prompt.ts";
 import type { ForkSnapshot, Recorded } from "./recorder.ts";
@@ -114,6 +115,8 @@ function plan(input: ForkInput): ForkPlan | Refused {
   });
   if (cold) return refuse("cache-cold", cold);
 
+  const unfit = whyUnfit(request);
+  if (unfit) return refuse("build-failed", unfit);
   const first = told[start]!, last = told[start + span.length - 1]!;
   const words = forkWords({
     first,
@@ -158,6 +161,29 @@ function whyCold({ request, at, usage }: Recorded, warmth: Warmth): string | und
   return facts.stripsThinking && warmth.hasThinking
     ? "this model drops its latest reasoning when a user's message follows"
     : undefined;
+}
+
+/** Why no text can come back of a request, whose fields must all stay as they are; `undefined` where one can. */
+function whyUnfit(request: SentRequest): string | undefined {
+  const { output_config, output_format, response_format, responseFormat, text, tool_choice, toolChoice } = request;
+  const formats = [
+    fieldsOf(output_config)["format"],
+    output_format,
+    response_format,
+    responseFormat,
+    fieldsOf(text)["format"],
+  ];
+  if (formats.some((format) => isPlain(format) && format["type"] !== "text")) {
+    return "the last request asks for output of a fixed structure";
+  }
+  const isForced = [tool_choice, toolChoice].some((choice) =>
+    ["any", "tool", "required", "function"].includes(String(isPlain(choice) ? choice["type"] : choice))
+  );
+  return isForced ? "the last request forces a tool call" : undefined;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isPlain(value) ? value : {};
 }
 
 /** All input tokens of a request, as the provider counted them. */

@@ -99,6 +99,36 @@ describe("a fork", () => {
     assertEquals(forked(REQUEST)["tool_choice"], { type: "auto" });
   });
 
+  it("is not made where only a structure or a tool call could come back, in any provider's words", () => {
+    const fixed = { type: "json_schema", schema: {} };
+    for (
+      const fields of [
+        { output_format: fixed },
+        { output_config: { effort: "low", format: fixed } },
+        { response_format: { type: "json_object" } },
+        { responseFormat: { type: "json" } },
+        { text: { format: fixed } },
+        { tool_choice: "required" },
+        { tool_choice: { type: "tool", name: "read" } },
+        { tool_choice: { type: "function", function: { name: "read" } } },
+        { toolChoice: { type: "required" } },
+      ]
+    ) {
+      const plan = fork({ ...REQUEST, ...fields });
+      assertEquals("refusal" in plan && plan.refusal, "build-failed", JSON.stringify(fields));
+    }
+    for (
+      const fields of [
+        { output_config: { effort: "low" } },
+        { response_format: { type: "text" } },
+        { text: { format: { type: "text" }, verbosity: "low" } },
+        { tool_choice: "auto" },
+        { tool_choice: { type: "none" } },
+        { toolChoice: { type: "auto" } },
+      ]
+    ) assertEquals(forked({ ...REQUEST, ...fields }).messages!.length, HISTORY.length + 1, JSON.stringify(fields));
+  });
+
   it("asks for the same things as a standalone call", () => {
     const text = words(forked(REQUEST));
     for (

@@ -157,6 +157,11 @@ const refusals: readonly (readonly [ForkRefusal, readonly Refusal[]])[] = [
     { what: "the message cannot be built", options: { shape: unbuildable }, arrange: noting(REQUEST) },
     { what: "there is nothing to send it with", options: { sender: undefined }, arrange: noting(REQUEST) },
     {
+      what: "the last request asks for a fixed structure",
+      arrange: noting({ ...REQUEST, output_config: { format: { type: "json_schema", schema: {} } } }),
+    },
+    { what: "the last request forces a tool call", arrange: noting({ ...REQUEST, tool_choice: { type: "any" } }) },
+    {
       what: "the host's estimate throws",
       options: {
         estimate: () => {
