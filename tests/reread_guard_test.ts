@@ -649,18 +649,19 @@ describe("a reference in a host's result", () => {
 });
 
 describe("what is never recorded", () => {
-  /** A read that must leave the conversation as it was; then the same lines are served. */
-  const unrecorded = (
-    action: (talk: Talk & { readonly text: string }) => Promise<unknown>,
-    { text = TEXT, name = "a.ts" } = {},
-  ): Promise<void> =>
+  /** Reads, each in a turn of its own, that must leave the conversation as it was; then the same lines are served. */
+  const unrecorded = (action: (talk: Talk & { readonly text: string }) => Promise<unknown>): Promise<void> =>
     talking(async (talk) => {
-      put(talk.folder, name, text);
-      talk.session.nextTurn();
-      await action({ ...talk, text });
+      put(talk.folder, "a.ts", TEXT);
+      const inTurns = (read: Talk["read"]): Talk["read"] => (args, info) => {
+        talk.session.nextTurn();
+        return read(args, info);
+      };
+      const wrapped: Talk["wrap"] = (tool, options) => inTurns(talk.wrap(tool, options));
+      await action({ ...talk, text: TEXT, read: inTurns(talk.read), wrap: wrapped });
       assertEquals(talk.session.toJSON().given, []);
       talk.session.nextTurn();
-      assertEquals(await talk.read({ path: name }), new TextDecoder().decode(new TextEncoder().encode(text)));
+      assertEquals(await talk.read({ path: "a.ts" }), TEXT);
     });
 
   it("an error, thrown or told", () =>
@@ -702,10 +703,21 @@ describe("what is never recorded", () => {
     }));
 
   it("reads by scripts, and they are always served", () =>
-    unrecorded(async ({ read, session, calls, text }) => {
+    unrecorded(async ({ read, calls, text }) => {
       for (let at = 0; at < 3; at++) assertEquals(await read({ path: "a.ts" }, { programmatic: true }), text);
-      session.nextTurn();
       assertEquals(calls.length, 3);
+    }));
+
+  it("reads by scripts, which get what was shown before as any other text", () =>
+    talking(async ({ folder, session, read }) => {
+      put(folder, "a.ts", TEXT);
+      session.nextTurn();
+      await read({ path: "a.ts" });
+      for (let at = 0; at < 3; at++) {
+        session.nextTurn();
+        assertEquals(await read({ path: "a.ts" }, { programmatic: true }), TEXT);
+      }
+      assertStringIncludes(await read({ path: "a.ts" }), "since turn 1,");
     }));
 
   it("secret files", () =>
@@ -719,49 +731,25 @@ describe("what is never recorded", () => {
     }));
 
   it("two equal reads in one parallel batch", () =>
-    unrecorded(async ({ read, calls, text }) => {
-      assertEquals(await Promise.all([read({ path: "a.ts" }), read({ path: "a.ts" })]), [text, text]);
-      assertEquals(calls.length, 2);
+    talking(async ({ folder, session, read, calls }) => {
+      put(folder, "a.ts", TEXT);
+      session.nextTurn();
+      assertEquals(await Promise.all([read({ path: "a.ts" }), read({ path: "a.ts" })]), [TEXT, TEXT]);
+      assertEquals([calls.length, session.toJSON().given], [2, []]);
+      session.nextTurn();
+      assertEquals(await read({ path: "a.ts" }), TEXT);
     }));
 
   it("two equal reads in one turn, one after the other, insisted on or not", () =>
-    unrecorded(async ({ read, session }) => {
-      await read({ path: "a.ts" });
-      assertEquals(session.toJSON().given.length, 1);
-      await read({ path: "a.ts" }, { fresh: true });
-    }));
-
-  it("what a read is given that repeats, in the same turn, one that was answered by a reference", () =>
     talking(async ({ folder, session, read }) => {
       put(folder, "a.ts", TEXT);
-      const turns = (): number[] => session.toJSON().given.map(({ turn }) => turn);
-      session.nextTurn();
-      await read({ path: "a.ts" });
-      session.nextTurn();
-      assert(isReference(await read({ path: "a.ts" })));
-      assertEquals([await read({ path: "a.ts" }), turns()], [TEXT, [1]], "the host may keep either result");
-      session.nextTurn();
-      assert(isReference(await read({ path: "a.ts" })));
-      session.nextTurn();
-      assertEquals([await read({ path: "a.ts" }), turns()], [TEXT, [1, 4]]);
-    }));
-
-  it("the map beside two equal shortened reads of one turn, each of which gets it whole", () =>
-    inFolder(async (folder) => {
-      put(folder, "a.ts", code(300));
-      const session = createSession(), tool = plainTool(folder);
-      const guard = compose(readGuard({ session }), rereadGuard({ session }));
-      const read = wrap(tool.read, guard, { facts: () => ({ cwd: folder }) });
-      const kinds = (): string[] => session.toJSON().given.map(({ kind }) => kind);
-      session.nextTurn();
-      for (let at = 0; at < 2; at++) assertStringIncludes(await read({ path: "a.ts" }), "[waymark map: ");
-      assertEquals(kinds(), []);
-      session.nextTurn();
-      assertStringIncludes(await read({ path: "a.ts" }), "[waymark map: ");
-      assertEquals(kinds(), ["lines", "map"]);
-      session.nextTurn();
-      const results = await Promise.all([read({ path: "a.ts" }), read({ path: "a.ts" })]);
-      for (const result of results) assert(!result.includes("[waymark map: "));
+      for (const fresh of [false, true]) {
+        session.nextTurn();
+        await read({ path: "a.ts" });
+        assertEquals(session.toJSON().given.length, 1);
+        assertEquals(await read({ path: "a.ts" }, { fresh }), TEXT);
+        assertEquals(session.toJSON().given, []);
+      }
     }));
 
   it("two equal reads at once where turns are not counted", () =>
