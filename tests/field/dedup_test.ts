@@ -3,7 +3,11 @@
  * reference is only given where the exact lines asked for are still visible to that conversation and the bytes are equal.
  */
 
+import Anthropic from "@anthropic-ai/sdk";
+import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { generateText, isStepCount, jsonSchema, tool } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
 import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -487,6 +491,114 @@ describe("the map of a file in a conversation", () => {
         assertEquals([await mapAt(201), await mapAt(401)], [true, false]);
         host.compact();
         assertEquals([await mapAt(601), await mapAt(1)], [true, false]);
+      }),
+  );
+});
+
+describe("a conversation that a framework holds", () => {
+  /** Four requests to read: a file, then it again, then it once more, then others; then an end. */
+  const asked = ["a.ts", "a.ts", "a.ts", "b.ts", "b.ts"];
+  const expected = ["lines", "reference", "lines", "lines", "reference"];
+  const kindOf = (text: string): string => isAnnotationText(text) ? "reference" : text === code(60) ? "lines" : text;
+
+  it(
+    "is followed from the AI SDK's own messages, before each of its steps",
+    LIMIT,
+    () =>
+      guarding(async ({ folder, waymark }) => {
+        for (const name of ["a.ts", "b.ts"]) put(folder, name, code(60));
+        const session = createSession(), got: string[] = [];
+        const usage = {
+          inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 1, text: 1, reasoning: 0 },
+        };
+        const prompts: unknown[] = [];
+        const model = new MockLanguageModelV4({
+          doGenerate: ({ prompt }) => {
+            const path = asked[prompts.push(prompt) - 1], toolCallId = `call-${prompts.length}`;
+            return Promise.resolve({
+              content: path
+                ? [{ type: "tool-call" as const, toolCallId, toolName: "read", input: JSON.stringify({ path }) }]
+                : [{ type: "text" as const, text: "Done." }],
+              finishReason: { unified: path ? "tool-calls" as const : "stop" as const, raw: undefined },
+              usage,
+              warnings: [],
+            });
+          },
+        });
+        const tools = waymark.wrapTools({
+          read: tool({
+            description: "Reads a file.",
+            inputSchema: jsonSchema<{ path: string }>({ type: "object", properties: { path: { type: "string" } } }),
+            execute: ({ path }) => Promise.resolve(readFileSync(join(folder, path), "utf8")),
+          }),
+        }, { session, facts: (info) => ({ cwd: folder, callId: (info as { toolCallId: string }).toolCallId }) });
+        const { steps } = await generateText({
+          model,
+          prompt: "Go.",
+          tools,
+          stopWhen: isStepCount(9),
+          prepareStep: ({ messages }) => {
+            session.nextTurn();
+            session.reconcile(messages);
+            return {};
+          },
+        });
+        for (const { toolResults } of steps) for (const { output } of toolResults) got.push(kindOf(output as string));
+        assertEquals(got, expected);
+        assertStringIncludes(
+          JSON.stringify(prompts[2]),
+          "[waymark reference: a.ts lines 1-60 of 60 are unchanged since turn 1",
+        );
+        assertEquals(session.toJSON().given.map(({ callId }) => callId), ["call-1", "call-3", "call-4"]);
+      }),
+  );
+
+  it(
+    "is followed from the messages of Anthropic's own tool runner, before its tools run",
+    LIMIT,
+    () =>
+      guarding(async ({ folder, waymark }) => {
+        for (const name of ["a.ts", "b.ts"]) put(folder, name, code(60));
+        const session = createSession(), bodies: unknown[] = [];
+        const client = new Anthropic({
+          apiKey: "none",
+          fetch: (_url: unknown, init?: { body?: unknown }) => {
+            const at = bodies.push(JSON.parse(String(init?.body))) - 1, path = asked[at];
+            return Promise.resolve(Response.json({
+              id: `m${at}`,
+              type: "message",
+              role: "assistant",
+              model: "none",
+              content: path
+                ? [{ type: "tool_use", id: `call-${at}`, name: "read", input: { path } }]
+                : [{ type: "text", text: "Done." }],
+              stop_reason: path ? "tool_use" : "end_turn",
+              usage: { input_tokens: 1, output_tokens: 1 },
+            }));
+          },
+        });
+        const tools = waymark.wrapTools([betaTool({
+          name: "read",
+          description: "Reads a file.",
+          inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] } as const,
+          run: ({ path }) => readFileSync(join(folder, path), "utf8"),
+        })], { session, facts: (info) => ({ cwd: folder, callId: (info as { toolUse: { id: string } }).toolUse.id }) });
+        const runner = client.beta.messages.toolRunner({
+          model: "none",
+          max_tokens: 9,
+          messages: [{ role: "user", content: "Go." }],
+          tools,
+        });
+        for await (const _ of runner) {
+          session.nextTurn();
+          session.reconcile(runner.params.messages);
+        }
+        // A request may hold the new messages alone; the runner holds all of them.
+        const results = runner.params.messages.flatMap(({ content }) => Array.isArray(content) ? content : [])
+          .filter(({ type }) => type === "tool_result") as { content: string | { text: string }[] }[];
+        const texts = results.map(({ content }) => typeof content === "string" ? content : content[0]!.text);
+        assertEquals(texts.map(kindOf), expected);
       }),
   );
 });
