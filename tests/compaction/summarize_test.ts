@@ -426,6 +426,8 @@ describe("one summary", () => {
     await settle();
     assertEquals(set.model.calls.length, 0);
     set.clock.advance(1);
+    await settle();
+    assertEquals(set.model.calls.length, 1);
     const { call, text } = await first;
     assertEquals([text, call.reason, call.usage.ms], [STANDALONE, "bad-answer", 15_000]);
 
