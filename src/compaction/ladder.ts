@@ -86,6 +86,7 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
       } else if (mayGo && tokens > target) drop(root);
       else if (members.at(-1)! >= end) asked = undefined; // of its turn something stays
     }
+    if (asked !== undefined && tokens > target) drop(asked); // words beside a result that an older unit ends behind
   };
   const dropSummaries = (roots: readonly number[]): void => {
     for (const root of roots) if (tokens > target) drop(root);
@@ -94,9 +95,6 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
 
   // What is too large even alone would in the end be cleared anyway, when all else is gone.
   if (fixed() > budget) clearAmong(all.filter(isNewest), budget);
-  // Where what must stay is large, the target is out of reach: not everything else has to go for that.
-  const must = fixed();
-  target = Math.max(target, must + LEFT * Math.max(0, budget - must));
   const rungs: readonly (() => void)[] = [
     () => clearAmong(rest.filter((index) => index < tail), target),
     () => dropBefore(tail),
@@ -108,6 +106,9 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
   ];
   // The first two go on to the target; whoever is within the budget then is spared the others.
   rungs.forEach((rung, step) => {
+    // Where what must stay is large, the target is out of reach: not everything else has to go for that.
+    const must = fixed();
+    target = Math.max(rules.target, must + LEFT * Math.max(0, budget - must));
     if (tokens > (step < 2 ? target : budget)) rung();
   });
   return { cleared, dropped, tokens };
