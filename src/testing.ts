@@ -1,6 +1,6 @@
 /**
- * What a test of your own needs in place of the real parts: a model that answers from a script, files in memory, and a
- * clock that stands still.
+ * What a test of your own needs in place of the real parts: a model that answers from a script, files in memory, a clock that
+ * stands still, and a simulator of a provider's prompt cache.
  *
  * Promised: no network, no disk, no real time, the same answers every time. Absent: any pretence at judgement; the scripted
  * model's own maps come from a plain search for declarations in the prompt it is given.
@@ -11,6 +11,15 @@
 import { WaymarkError } from "./errors.ts";
 import { withSummarizer } from "./summary/model.ts";
 import type { Clock, Completion, CompletionRequest, FileSource, Model } from "./types.ts";
+
+export {
+  promptCache,
+  type PromptCacheOptions,
+  type PromptCacheSimulator,
+  type SimulatedRequest,
+  type SimulatedUsage,
+} from "./testing/prompt_cache.ts";
+export type { MissReason } from "./testing/prompt_layout.ts";
 
 /** One answer of a script: the text alone, a completion as far as it matters, or an error to reject with. */
 export type ScriptedAnswer = string | Partial<Completion> | Error;

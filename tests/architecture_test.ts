@@ -25,6 +25,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     "pure",
     /^src\/compaction\/(binary|bonds|own_text|pieces|shapes|shapes\/.*|span|ladder|meter|guard|reattach|clearing)\.ts$/,
   ],
+  ["pure", /^src\/testing\/prompt_layout\.ts$/],
   [
     "pure",
     /^src\/compaction\/(prompt|scope|prices|price_table|auto|fork|prefix|answer|estimate|recorder|call_mode|call_record)\.ts$/,
@@ -38,7 +39,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/],
   ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*)\.ts$/],
-  ["entries", /^(mod|src\/(testing|cli|cli\/.*))\.ts$/],
+  ["entries", /^(mod|src\/(testing|testing\/.*|cli|cli\/.*))\.ts$/],
 ];
 
 /** Families whose members never import each other, and which nothing below them imports but by `import()`. */

@@ -2,13 +2,19 @@
  * A Messages API on loopback, so that the real SDK can be driven over real HTTP without a key.
  *
  * It refuses what the real one refuses (see {@linkcode findFault}), remembers every request byte for byte, and answers from
- * a script: whole messages, errors, and the ways a connection can go wrong. Absent: streaming, tools, prompt caching.
+ * a script: whole messages, streamed where that is asked for, errors, and the ways a connection can go wrong. With a simulated
+ * prompt cache it reports usage and diagnostics as that has them. Absent: tools of its own.
  *
  * @module
  */
 
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { WaymarkError } from "../src/errors.ts";
+import { estimateTokens } from "../src/compaction/estimate.ts";
+import type { PromptCacheSimulator, SimulatedRequest } from "../src/testing/prompt_cache.ts";
+import { findFault } from "./messages_faults.ts";
+import { asEvents, type StreamedMessage } from "./messages_stream.ts";
 
 /** One request as it arrived. */
 export interface ReceivedRequest {
@@ -54,6 +60,9 @@ export type Reply =
 /** Content of a message: text, or blocks. */
 export type Content = string | readonly Readonly<Record<string, unknown>>[];
 
+/** The usage of a message that says nothing of it, where there is no simulated cache. */
+const USAGE = { input_tokens: 1200, output_tokens: 340, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
 /** A whole message. The rest of its fields are as the real one sends them, unless `extra` says otherwise. */
 export function message(
   content: Content,
@@ -71,7 +80,7 @@ export function message(
       stop_reason: stopReason,
       stop_sequence: null,
       stop_details: null,
-      usage: { input_tokens: 1200, output_tokens: 340, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+      usage: USAGE,
       ...extra,
     },
   };
@@ -108,6 +117,8 @@ export interface MessagesApiOptions {
   readonly models?: Readonly<Record<string, ModelLimits>>;
   /** What it answers: a list, in which the last one serves for all further requests, or a function. */
   readonly replies: readonly Reply[] | ((request: ReceivedRequest, index: number) => Reply);
+  /** A simulated prompt cache: what it says of a request is the usage of its answer. Default: none. */
+  readonly cache?: PromptCacheSimulator;
 }
 
 /** A running server. */
@@ -130,20 +141,29 @@ const MODELS: Readonly<Record<string, ModelLimits>> = {
 
 /** Starts a server on a free port of this machine. */
 export async function startMessagesApi(options: MessagesApiOptions): Promise<MessagesApi> {
-  const { key = "test-key", models = MODELS, replies } = options;
+  const { key = "test-key", models = MODELS, replies, cache } = options;
   const requests: ReceivedRequest[] = [];
   const responses: ServerResponse[] = [];
   let answered = 0;
+  const answer = (request: ReceivedRequest): Reply => {
+    let cached: SimulatedRequest | undefined;
+    try {
+      cached = cache?.receive(request.body!, { betas: request.headers["anthropic-beta"] });
+    } catch (error) {
+      return apiError((error as WaymarkError).status ?? 500, "invalid_request_error", (error as WaymarkError).message);
+    }
+    const index = answered++;
+    const reply = typeof replies === "function"
+      ? replies(request, index)
+      : replies[Math.min(index, replies.length - 1)]!;
+    return cached && reply.kind === "message" ? measured(reply, request, cached) : reply;
+  };
   const server = createServer(async (incoming, response) => {
     responses.push(response);
     const request = await receive(incoming, response);
     requests.push(request);
     const fault = findFault(request, { key, models });
-    const index = fault ? answered : answered++;
-    const scripted = (): Reply =>
-      typeof replies === "function" ? replies(request, index) : replies[Math.min(index, replies.length - 1)]!;
-    const reply = fault ?? scripted();
-    send(response, reply, String(request.body?.model ?? ""));
+    send(response, fault ? apiError(fault.status, fault.type, fault.words) : answer(request), request.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
@@ -175,16 +195,34 @@ async function receive(incoming: IncomingMessage, response: ServerResponse): Pro
   return { method: incoming.method ?? "", path: incoming.url ?? "", headers, raw, body, cutShort };
 }
 
-function send(response: ServerResponse, reply: Reply, model: string): void {
+/** A message with the usage, the id and the diagnostics that the simulated cache has for it. */
+function measured(reply: Reply & { kind: "message" }, { body }: ReceivedRequest, cached: SimulatedRequest): Reply {
+  const { message } = reply,
+    { previous_message_id: previous } = (body?.["diagnostics"] ?? {}) as Record<string, unknown>;
+  const type = typeof previous === "string" ? cached.missReason(previous) : undefined;
+  const output_tokens = estimateTokens(message["content"]), id = cached.answer();
+  const usage = message["usage"] === USAGE ? { ...cached.usage, output_tokens } : message["usage"];
+  return {
+    kind: "message",
+    message: { ...message, id, usage, diagnostics: type ? { cache_miss_reason: { type } } : null },
+  };
+}
+
+function send(response: ServerResponse, reply: Reply, body: MessagesBody | undefined): void {
   if (reply.kind === "hang") return;
   if (reply.kind === "page") {
     response.writeHead(reply.status, { "content-type": "text/html; charset=utf-8" }).end(reply.html);
     return;
   }
-  const [status, body, extra] = reply.kind === "error"
+  const [status, answer, extra] = reply.kind === "error"
     ? [reply.status, reply.body, reply.headers]
-    : [200, whole(reply, model), {}];
-  const bytes = new TextEncoder().encode(JSON.stringify(body));
+    : [200, whole(reply, String(body?.model ?? "")), {}];
+  if (reply.kind === "message" && body?.["stream"] === true) {
+    response.writeHead(200, { "content-type": "text/event-stream", "request-id": "req_01Loopback" });
+    response.end(asEvents(answer as StreamedMessage));
+    return;
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(answer));
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": String(bytes.length),
@@ -206,96 +244,4 @@ function send(response: ServerResponse, reply: Reply, model: string): void {
 function whole(reply: Reply, model: string): unknown {
   const sent = reply.kind === "message" ? reply : message("An answer that is never whole.");
   return sent.kind === "message" ? { model, ...sent.message } : undefined;
-}
-
-const FIELDS = new Set([
-  "model",
-  "max_tokens",
-  "messages",
-  "system",
-  "cache_control",
-  "container",
-  "diagnostics",
-  "inference_geo",
-  "metadata",
-  "output_config",
-  "service_tier",
-  "speed",
-  "stop_sequences",
-  "stream",
-  "temperature",
-  "thinking",
-  "tool_choice",
-  "tools",
-  "top_k",
-  "top_p",
-]);
-
-/** What the real API would refuse a request for; `undefined` where it would take it. */
-export function findFault(
-  { method, path, headers, raw, body }: ReceivedRequest,
-  { key, models }: { key: string; models: Readonly<Record<string, ModelLimits>> },
-): Reply | undefined {
-  const invalid = (words: string): Reply => apiError(400, "invalid_request_error", words);
-  if (method !== "POST" || path !== "/v1/messages") {
-    return apiError(404, "not_found_error", `Not found: ${method} ${path}`);
-  }
-  const given = headers["x-api-key"] ?? headers["authorization"]?.replace(/^Bearer /, "");
-  if (!given) return apiError(401, "authentication_error", "x-api-key header is required");
-  if (given !== key) return apiError(401, "authentication_error", `invalid x-api-key: ${given}`);
-  if (!headers["anthropic-version"]) return invalid("anthropic-version: header is required");
-  if (!headers["content-type"]?.startsWith("application/json")) {
-    return invalid("content-type: must be application/json");
-  }
-  if (typeof body !== "object" || body === null) return invalid("The request body is not valid JSON");
-  const extra = Object.keys(body).find((field) => !FIELDS.has(field));
-  if (extra) return invalid(`${extra}: Extra inputs are not permitted`);
-  if (typeof body.model !== "string") return invalid("model: Field required");
-  const limits = models[body.model];
-  if (!limits) return apiError(404, "not_found_error", `model: ${body.model}`);
-  const most = body.max_tokens;
-  if (most === undefined) return invalid("max_tokens: Field required");
-  if (typeof most !== "number" || !Number.isInteger(most) || most < 1) {
-    return invalid("max_tokens: must be a positive integer");
-  }
-  if (most > limits.output) {
-    return invalid(`max_tokens: ${most} > ${limits.output}, which is the maximum for ${body.model}`);
-  }
-  const fault = findTextFault(body.system, "system") ?? findTurnFault(body.messages);
-  if (fault) return invalid(fault);
-  const tokens = Math.ceil(raw.length / 4);
-  return tokens > limits.context
-    ? invalid(`prompt is too long: ${tokens} tokens > ${limits.context} maximum`)
-    : undefined;
-}
-
-/** What is wrong with the turns. Two turns of one role in a row are merged by the real API, so they are let through. */
-function findTurnFault(turns: unknown): string | undefined {
-  if (!Array.isArray(turns)) return "messages: Field required";
-  if (!turns.length) return "messages: at least one message is required";
-  if (turns[0]?.role !== "user") return 'messages: first message must use the "user" role';
-  for (const [index, turn] of turns.entries()) {
-    const place = `messages.${index}`;
-    if (turn.role !== "user" && turn.role !== "assistant") return `${place}.role: must be "user" or "assistant"`;
-    const extra = Object.keys(turn).find((field) => field !== "role" && field !== "content");
-    if (extra) return `${place}.${extra}: Extra inputs are not permitted`;
-    if (turn.content === undefined) return `${place}.content: Field required`;
-    const fault = findTextFault(turn.content, place);
-    if (fault) return fault;
-  }
-  const last = turns.at(-1);
-  return last.role === "assistant" && /\s$/.test(String(last.content))
-    ? "messages: final assistant content cannot end with trailing whitespace"
-    : undefined;
-}
-
-function findTextFault(content: unknown, place: string): string | undefined {
-  if (content === undefined) return undefined;
-  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  if (!Array.isArray(blocks) || !blocks.length) return `${place}: all messages must have non-empty content`;
-  const blank = blocks.some((block) => block?.type === "text" && !String(block.text ?? "").trim());
-  if (blank) return `${place}: text content blocks must contain non-whitespace text`;
-  return blocks.some((block) => !String(block?.text ?? "").isWellFormed())
-    ? `${place}: text is not valid Unicode`
-    : undefined;
 }

@@ -1,5 +1,7 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Anthropic } from "@anthropic-ai/sdk";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { describe, it } from "node:test";
+import { promptCache } from "../src/testing.ts";
 import { apiError, message, type MessagesApi, startMessagesApi } from "./messages_api.ts";
 
 const HEADERS = {
@@ -110,6 +112,38 @@ describe("the Messages API on loopback", () => {
     });
   }
 
+  const call = { type: "tool_use", id: "toolu_1", name: "read", input: {} };
+  const result = { type: "tool_result", tool_use_id: "toolu_1", content: "out" };
+  const said = { type: "text", text: "?" };
+  for (
+    const [what, blocks, words] of [
+      ["a call without a result", [[said], [call], [said]], "messages.1: `tool_use` ids were found without"],
+      ["a call at the end", [[said], [call]], "messages.1: `tool_use` ids were found without"],
+      ["a result two messages after its call", [[said], [call], [said], [said], [result]], "messages.1: `tool_use`"],
+      ["a result without a call", [[said], [said], [result]], "messages.2: unexpected `tool_use_id`"],
+      ["a result at the beginning", [[result]], "messages.0: unexpected `tool_use_id`"],
+      ["words before a result", [[said], [call], [said, result]], "messages.2: `tool_result` blocks must come first"],
+    ] as const
+  ) {
+    it(`refuses ${what}`, async () => {
+      const messages = blocks.map((content, index) => ({ role: index % 2 ? "assistant" : "user", content }));
+      const refused = await say({ body: { messages } });
+      assertEquals(refused.status, 400);
+      assertStringIncludes(refused.words, words);
+    });
+  }
+
+  it("takes a call with its result, words after it, and results in two turns of one role", async () => {
+    const other = { ...call, id: "toolu_2" }, second = { ...result, tool_use_id: "toolu_2" };
+    const messages = [
+      { role: "user", content: "?" },
+      { role: "assistant", content: [call, other] },
+      { role: "user", content: [result] },
+      { role: "user", content: [second, said] },
+    ];
+    assertEquals((await say({ body: { messages } })).status, 200);
+  });
+
   it("takes two turns of one role in a row", async () => {
     assertEquals((await say({ body: { messages: [BODY.messages[0], BODY.messages[0]] } })).status, 200);
   });
@@ -139,4 +173,60 @@ describe("the Messages API on loopback", () => {
     assertEquals(new TextDecoder().decode(api.requests[0]?.raw), raw);
     assertEquals(await api.requests[0]?.cutShort, false);
   });
+});
+
+describe("the real SDK over the Messages API on loopback", () => {
+  const text = "word ".repeat(3_000), cache_control = { type: "ephemeral" } as const;
+  const body = {
+    model: "claude-sonnet-5",
+    max_tokens: 100,
+    messages: [{ role: "user", content: [{ type: "text", text, cache_control }] }],
+  } satisfies Anthropic.MessageCreateParamsNonStreaming;
+
+  async function asking(action: (sdk: Anthropic) => Promise<void>): Promise<void> {
+    const models = { "claude-sonnet-5": { context: 200_000, output: 64_000 } };
+    const called = [{ type: "text", text: "One, two." }, {
+      type: "tool_use",
+      id: "t",
+      name: "read",
+      input: { a: [1] },
+    }];
+    const api = await startMessagesApi({ models, cache: promptCache(), replies: [message(called, "tool_use")] });
+    try {
+      await action(new Anthropic({ apiKey: api.key, baseURL: api.url, maxRetries: 0, webhookKey: null }));
+    } finally {
+      await api.close();
+    }
+  }
+
+  it("is told what the simulated cache says: usage, an id of its own, and why it was missed", () =>
+    asking(async (sdk) => {
+      const first = await sdk.messages.create(body), again = await sdk.messages.create(body);
+      assertEquals(first.usage.cache_read_input_tokens, 0);
+      assertEquals(again.usage.cache_read_input_tokens, first.usage.cache_creation_input_tokens);
+      assert(first.id !== again.id && first.usage.output_tokens > 0);
+      const other = { ...body, system: "S", diagnostics: { previous_message_id: again.id } };
+      const missed = await sdk.messages.create(other);
+      assertEquals(missed.diagnostics?.cache_miss_reason?.type, "system_changed");
+      const aligned = await sdk.messages.create({ ...other, diagnostics: { previous_message_id: missed.id } });
+      assertEquals(aligned.diagnostics, null);
+    }));
+
+  it("gets the same message streamed, and from the endpoint for what is in beta", () =>
+    asking(async (sdk) => {
+      const whole = await sdk.messages.create(body), streamed = await sdk.messages.stream(body).finalMessage();
+      assertEquals(streamed.content, whole.content);
+      assertEquals([streamed.stop_reason, streamed.usage.cache_creation_input_tokens], ["tool_use", 0]);
+      const beta = await sdk.beta.messages.create({ ...body, betas: ["context-1m-2025-08-07"] });
+      assertEquals([beta.stop_reason, beta.usage.cache_read_input_tokens], ["tool_use", 0]);
+    }));
+
+  it("is refused marks the API refuses", () =>
+    asking(async (sdk) => {
+      const blocks = Array.from({ length: 5 }, () => ({ type: "text", text: "?", cache_control }) as const);
+      const five = { ...body, messages: [{ role: "user", content: blocks }] } as const;
+      const error = await assertRejects(() => sdk.messages.create({ ...five, messages: [...five.messages] }));
+      assertStringIncludes(String(error), "maximum of 4 blocks");
+      assertStringIncludes(String(error), "400");
+    }));
 });

@@ -59,8 +59,8 @@ const publicNames: Readonly<Record<string, string>> = {
     CompletionModelOptions completionModel
   `,
   "./testing": `
-    FakeClock MemoryFiles Script ScriptedAnswer ScriptedModel ScriptedModelOptions fakeClock memoryFiles
-    scriptedModel trueMap
+    FakeClock MemoryFiles MissReason PromptCacheOptions PromptCacheSimulator Script ScriptedAnswer ScriptedModel
+    ScriptedModelOptions SimulatedRequest SimulatedUsage fakeClock memoryFiles promptCache scriptedModel trueMap
   `,
   "./tool-use": `
     AcceptedResult CallFacts DigestEvent DigestOptions DigestRow DigestSums PLACEHOLDERS Pressure SkipReason Stubs
