@@ -29,6 +29,7 @@ const shows: Readonly<Record<string, readonly string[]>> = {
     "+  1| export const rate = 21;",
     "2 references, 1 change",
   ],
+  "07_compact_a_conversation.ts": ["0 by a fork; the first read 0 tokens", "6 summaries, 6 by a fork", "(simulated)"],
 };
 
 /** Runs one with a home and a folder for temporary files of its own, which must be empty afterwards. */
