@@ -12,7 +12,7 @@ import { decide } from "./decide.ts";
 import { createDigestRuns, type RunParts, type RunSettings, type Wanted } from "./digest_runs.ts";
 import { byteLength, excerpt } from "./excerpt.ts";
 import { pathsIn } from "./named_paths.ts";
-import { capture, type Captured, textOf } from "./result_text.ts";
+import { capture, textOf } from "./result_text.ts";
 import { createStore, type DigestStore } from "./store.ts";
 import type { AcceptedResult, DigestRow, Ledger, SkipReason, Summaries } from "./types.ts";
 
@@ -68,7 +68,7 @@ export interface Digester {
 /** A result as it was taken. */
 interface Taken extends Pick<AcceptedResult, "callId" | "topLevel" | "path" | "args"> {
   readonly tool: string;
-  readonly captured: Captured;
+  readonly captured: unknown;
   readonly replaces: boolean;
 }
 

@@ -10,11 +10,6 @@
 
 import { withoutBase64 } from "./excerpt.ts";
 
-/** What was taken of a result: texts, or data that is shown as JSON. */
-export type Captured =
-  | { readonly texts: readonly string[]; readonly facts: readonly string[] }
-  | { readonly data: unknown };
-
 /** A result as text. */
 export interface ResultText {
   /** The texts, a line break between two of them. */
@@ -34,36 +29,32 @@ const BESIDE = new Set(
 );
 /** More texts than this are not looked at one by one. */
 const MOST_TEXTS = 1_000;
-/** Values of a data structure that are copied at once; the rest is looked at later. */
-const AT_ONCE = 200;
+/** Values that are copied at once; the rest is looked at later. */
+const AT_ONCE = 64;
 /** Values of a data structure that are looked at at all. */
 const LATER = 50_000;
 const DEEPEST = 12;
 /** Facts beside a text, and code units of each. */
 const MOST_FACTS = 20, LONGEST_FACT = 200;
 
-/** Takes what is needed of a result, at once. Never throws; nothing where there is no text to be had. */
-export function capture(result: unknown): Captured {
+/** Takes a result as it is now, for {@linkcode textOf}: the first of its values, and the rest by reference. Never throws. */
+export function capture(result: unknown): unknown {
   try {
-    if (typeof result === "string") return { texts: [result], facts: [] };
-    const texts: string[] = [], facts: string[] = [];
-    return collect(result, { texts, facts }, 0)
-      ? { texts, facts }
-      : { data: copy(result, { left: AT_ONCE, isLast: false }, 0) };
+    return copy(result, { left: AT_ONCE, isLast: false }, 0);
   } catch {
-    return { texts: [], facts: [] }; // a proxy's own fault
+    return undefined; // a proxy's own fault
   }
 }
 
 /** The text of what was captured. Never throws. */
-export function textOf(captured: Captured): ResultText {
+export function textOf(captured: unknown): ResultText {
   try {
-    if ("texts" in captured) {
-      const { texts, facts } = captured;
+    const texts: string[] = [], facts: string[] = [];
+    if (collect(captured, { texts, facts }, 0)) {
       const text = texts.length === 1 ? withoutEnvelope(texts[0]!) : texts.join("\n");
       return { text, facts: facts.join("\n") };
     }
-    const data = copy(captured.data, { left: LATER, isLast: true }, 0);
+    const data = copy(captured, { left: LATER, isLast: true }, 0);
     return { text: data === undefined || data === null ? "" : JSON.stringify(data), facts: "" };
   } catch {
     return { text: "", facts: "" };
@@ -105,6 +96,7 @@ function collectFields(object: object, found: Found, depth: number): boolean {
 /** A value that is more than a short fact. */
 function isLong(value: unknown): boolean {
   if (typeof value === "string") return value.length > LONGEST_FACT;
+  if (Array.isArray(value)) return value.length > 0;
   return typeof value === "object" && value !== null && Object.keys(value).length > 0;
 }
 

@@ -34,7 +34,8 @@ export function watch<Tool extends ToolFunction>(
   if (tag === "AsyncGeneratorFunction" || tag === "GeneratorFunction") return tool;
   const tell = ([args, ...rest]: readonly unknown[], result: unknown): void => {
     try {
-      accept({ callId: undefined, ...facts(...rest), tool: name, result, args });
+      const { callId, topLevel, path } = facts(...rest);
+      accept({ callId, topLevel, path, tool: name, result, args });
     } catch { /* facts of the host's own that throw */ }
   };
   return new Proxy(tool, {
@@ -48,27 +49,30 @@ export function watch<Tool extends ToolFunction>(
   });
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const IDS = "toolCallId tool_call_id toolUseId toolUseID tool_use_id callId call_id".split(" ");
-const CALLS: readonly string[] = ["toolUse", "toolCall", "call"];
+const CALLS = ["toolUse", "toolCall", "call"], CALL_IDS = ["id", "callId"];
 const AGENTS = ["agentId", "agent_id", "parentToolUseId", "parent_tool_use_id"];
 
 /** Call id and level under the names most hosts use. */
 function usualFacts(...rest: unknown[]): CallFacts {
   let callId: string | undefined, topLevel: boolean | undefined;
   for (const info of rest) {
-    const given = fields(info);
-    if (!given) continue;
-    const calls = CALLS.map((name) => fields(given[name]));
-    const ids = [...IDS.map((name) => given[name]), ...calls.flatMap((call) => [call?.["id"], call?.["callId"]])];
-    callId ??= ids.find((id): id is string => typeof id === "string");
+    if (typeof info !== "object" || info === null) continue;
+    const given = info as Readonly<Record<string, unknown>>;
+    callId ??= textUnder(given, IDS);
+    for (const name of CALLS) callId ??= textUnder(given[name], CALL_IDS);
     if (typeof given["topLevel"] === "boolean") topLevel ??= given["topLevel"];
-    if (AGENTS.some((name) => typeof given[name] === "string")) topLevel = false;
+    if (textUnder(given, AGENTS) !== undefined) topLevel = false;
   }
-  return { ...callId !== undefined && { callId }, ...topLevel !== undefined && { topLevel } };
+  return topLevel === undefined ? { callId } : { callId, topLevel };
 }
 
-function fields(value: unknown): Fields | undefined {
-  return typeof value === "object" && value !== null ? value as Fields : undefined;
+/** The first text under one of these names. */
+function textUnder(value: unknown, names: readonly string[]): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const name of names) {
+    const text = (value as Readonly<Record<string, unknown>>)[name];
+    if (typeof text === "string") return text;
+  }
+  return undefined;
 }

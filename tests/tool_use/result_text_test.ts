@@ -68,8 +68,8 @@ describe("the text of a result", () => {
     assertEquals(read([{ type: "file", name: "a" }]), '[{"type":"file","name":"a"}]');
     assertEquals(read({ output: { rows } }), JSON.stringify({ output: { rows } }));
     assertEquals(
-      read({ count: 5n, none: undefined, error: new TypeError("no") }),
-      '{"count":"5","error":"TypeError: no"}',
+      read({ count: 5n, none: undefined, cause: new TypeError("no") }),
+      '{"count":"5","cause":"TypeError: no"}',
     );
   });
 

@@ -1,7 +1,7 @@
 /**
  * Random sequences of everything that can become of results, against a plain model of the rules.
  *
- * `WAYMARK_SEQUENCES=10000` makes it the long run.
+ * `WAYMARK_SEQUENCES` sets how many, for a longer run.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import { output, refuseUnseenRejections, sent } from "./support.ts";
 
 refuseUnseenRejections();
 
-const RUNS = Number(process.env["WAYMARK_SEQUENCES"] ?? 600);
+const RUNS = Number(process.env["WAYMARK_SEQUENCES"] ?? 10_000);
 /** What becomes of the result of one step. */
 const KINDS = ["fine", "small", "excluded", "failing", "slow", "cut", "refused", "hidden"] as const;
 type Kind = typeof KINDS[number];

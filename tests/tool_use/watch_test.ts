@@ -159,7 +159,7 @@ describe("the facts of a call", () => {
     watch(read, accept)({ file: "a.ts" }, "c9");
     assertEquals(seen, [
       { callId: "c9", topLevel: true, path: "a.ts", tool: "Read", result: "text", args: { file: "a.ts" } },
-      { callId: undefined, tool: "read", result: "text", args: { file: "a.ts" } },
+      { callId: undefined, topLevel: undefined, path: undefined, tool: "read", result: "text", args: { file: "a.ts" } },
     ]);
   });
 });
