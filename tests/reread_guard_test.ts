@@ -5,7 +5,7 @@ import { linkSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesS
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { autoCodec, fieldsCodec } from "../src/codecs.ts";
-import { compose } from "../src/compose.ts";
+import { compose, split } from "../src/compose.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { isAnnotationText, stripAnnotations } from "../src/file_map.ts";
@@ -124,6 +124,7 @@ describe("a read whose lines were all shown, unchanged", () => {
           result,
           `[waymark reference: ${name} line ${at + 2} of 60 is unchanged and shown above as src/a.ts]`,
         );
+        assert(encode(result.replace(name, "").replace("src/a.ts", "")).length <= 40);
       }
       assertEquals(calls.length, 1);
     }));
@@ -1040,7 +1041,7 @@ describe("a check that fails", () => {
 });
 
 describe("the re-read guard in the onion", () => {
-  it("reads and hashes the file once for a recorded read, and no more than once", async () => {
+  it("reads the file once for each read, recorded or referred to", async () => {
     let reads = 0;
     const session = createSession(), source = { read: () => (reads++, new TextEncoder().encode(TEXT)) };
     const read = wrap((_: PlainArguments) => TEXT, rereadGuard({ session, source }));
@@ -1094,6 +1095,23 @@ describe("the re-read guard in the onion", () => {
       for (let at = 0; at < 3; at++) assertEquals((await guard({ path, start: 1 }, next)).result, TEXT);
       const answer = await guard({ path, start: 1, answerable: true }, next);
       assertEquals(["result" in answer, answer.annotations.map(({ kind }) => kind)], [false, ["reference"]]);
+    }));
+
+  it("works in halves, for hosts that have hooks alone: an answer before the tool, or what it gave after it", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", TEXT), session = createSession();
+      const halves = split(rereadGuard({ session }));
+      const call: ReadCall = { path, start: 1, answerable: true, callId: "c1" };
+      const dropped = await halves.begin(call);
+      halves.drop(dropped.id);
+      const begun = await halves.begin(call);
+      assertEquals([begun.call, begun.answer], [call, undefined]);
+      await halves.finish(begun.id, { result: TEXT, text: TEXT, annotations: [] });
+      assertEquals(session.toJSON().given.map(({ start, end, callId }) => [start, end, callId]), [[1, 60, "c1"]]);
+      const { answer } = await halves.begin({ ...call, callId: "c2" });
+      assertEquals(answer?.annotations.map(({ text }) => isReference(text)), [true]);
+      const unanswerable = await halves.begin({ ...call, callId: "c3", start: 2, answerable: false });
+      assertEquals(unanswerable.answer, undefined);
     }));
 
   it("hands on a layer's rejection", async () => {
