@@ -2,8 +2,8 @@
  * Where tool results stand in messages, and how one gets another text. Pure.
  *
  * Promised: whatever is not changed comes back as the very same object, the array of messages too; beside the text of a
- * result nothing changes. Images and other blocks stay where they are. Known are the shapes of Anthropic, of OpenAI (chat and
- * Responses) and of the AI SDK (model and UI messages); anything else is left alone.
+ * result nothing changes. Images and other blocks stay where they are. Known are the shapes of Anthropic, of OpenAI (chat,
+ * Responses and its agents) and of the AI SDK (model and UI messages); anything else is left alone.
  *
  * @module
  */
@@ -57,7 +57,7 @@ function rewriteResult(object: Fields, rewrite: Rewrite): Fields | undefined {
 
 /** The id of the call that an object is the result of, and the name of what holds the result. */
 function placeOf(object: Fields): readonly [callId: string, field: string] | undefined {
-  const { type, role, tool_use_id, tool_call_id, call_id, toolCallId } = object;
+  const { type, role, tool_use_id, tool_call_id, call_id, callId, toolCallId } = object;
   const place = (id: unknown, field: string) =>
     typeof id === "string" && field in object ? [id, field] as const : undefined;
   if (type === "tool_result" || type === "mcp_tool_result") return place(tool_use_id, "content");
@@ -65,6 +65,7 @@ function placeOf(object: Fields): readonly [callId: string, field: string] | und
   if (role === "toolResult") return place(toolCallId, "content");
   if (typeof type !== "string") return undefined;
   if (type.endsWith("_call_output")) return place(call_id, "output");
+  if (type === "function_call_result") return place(callId, "output");
   if (type === "tool-result") return place(toolCallId, "output") ?? place(toolCallId, "result");
   if (type === "dynamic-tool" || type.startsWith("tool-")) return place(toolCallId, "output");
   return undefined;
@@ -72,12 +73,13 @@ function placeOf(object: Fields): readonly [callId: string, field: string] | und
 
 type RewriteText = (text: string | undefined, isWhole: boolean) => string | undefined;
 
-/** What holds a result, with another text: a string, blocks, the AI SDK's typed output, or an object with `content`. */
+/** What holds a result, with another text: a string, blocks or one block, the AI SDK's typed output, an object with `content`. */
 function rewriteValue(value: unknown, rewrite: RewriteText): unknown {
   if (typeof value === "string") return rewrite(value, true) ?? value;
   if (Array.isArray(value)) return rewriteBlocks(value, rewrite);
   const object = fields(value);
   if (!object) return value;
+  if (isText(object)) return withField(object, "text", rewrite(object.text, true) ?? object.text);
   const { type, value: inner, content } = object;
   if (typeof type === "string" && "value" in object) {
     if (/^(?:error-)?json$/.test(type) && typeof inner !== "string") {

@@ -49,6 +49,13 @@ const shapes: Readonly<Record<string, (text: string, id?: string) => unknown>> =
     call_id: id,
     output: [{ type: "input_text", text }],
   }),
+  "OpenAI Agents": (text, id = "call-1") => ({
+    type: "function_call_result",
+    name: "bash",
+    callId: id,
+    status: "completed",
+    output: { type: "text", text },
+  }),
   "AI SDK, text": (text, id = "call-1") => ({
     role: "tool",
     content: [{
