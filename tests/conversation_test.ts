@@ -2,6 +2,7 @@ import { assert, assertEquals, assertNotStrictEquals } from "@std/assert";
 import fc from "fast-check";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, it } from "node:test";
 import { Conversation } from "../src/conversation.ts";
 import type { Given } from "../src/session_types.ts";
