@@ -75,8 +75,9 @@ export function bondsOf(line: readonly LineItem[]): Bonds {
     if (!isAnswered && humans[index]! < GIVEN_UP) isOpen[index] = true;
   }
 
-  const roots = line.map((_, index) => first(index));
-  return { unit: roots, isClean: cleanCuts(roots, isOpen), isOpen };
+  const roots = line.map((_, index) => first(index)), isClean = cleanCuts(roots, isOpen);
+  if (line.at(-1)?.facts.role === "assistant") isClean[line.length] = false; // the answer may go on
+  return { unit: roots, isClean, isOpen };
 }
 
 /** A call that uses an id again while the one before waits: whichever is answered, they go together. */

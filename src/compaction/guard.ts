@@ -3,8 +3,8 @@
  *
  * Promised: between two summaries lie `cooldownTurns` turns, and usage that was well below the trigger or has grown well above
  * where the last one left it; a span is never smaller than `minSpan`; after `strikes` failures in a row there are no more; a
- * floor is told once. So in n turns there are at most 1 + n / `cooldownTurns` summaries, and at most one for every
- * `hysteresis` of the budget that a conversation grows by.
+ * floor is told once. So in n turns there are at most 1 + n / (`cooldownTurns` + 1) summaries, and at most one for
+ * every `hysteresis` of the budget that a conversation grows by, and one more.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export class StormGuard {
   readonly #rules: GuardRules;
   #turn = 0;
   /** The turn up to which nothing is begun. */
-  #restUntil = 0;
+  #restUntil = -1;
   /** Usage right after the last swap, until it has been well below the trigger or grown well above that. */
   #after: number | undefined;
   #strikes = 0;
@@ -92,7 +92,7 @@ export class StormGuard {
 
   /** Another conversation begins. */
   reset(): void {
-    this.#restUntil = this.#turn;
+    this.#restUntil = -1;
     this.#after = undefined;
     this.#strikes = 0;
     this.#floors.clear();
@@ -114,11 +114,10 @@ export function checkOptions(options: CompactorOptions): void {
   check({ budget }, (value) => Number.isFinite(value) && value > 0, "a number of tokens above 0");
   check({ summaryTrigger, target }, (value) => value > 0 && value <= 1, "a share of the budget, above 0 and up to 1");
   check({ protectedRecent, minSpan, hysteresis }, (value) => value >= 0 && value <= 1, "a share from 0 to 1");
-  check(
-    { cooldownTurns, strikes },
-    (value) => value >= 0 && (Number.isInteger(value) || value === Infinity),
-    "a whole number from 0",
-  );
+  const isWhole = (value: number, least: number): boolean =>
+    value >= least && (Number.isInteger(value) || value === Infinity);
+  check({ cooldownTurns }, (value) => isWhole(value, 0), "a whole number from 0");
+  check({ strikes }, (value) => isWhole(value, 1), "a whole number from 1");
   check({ timeoutMs }, (value) => value > 0, "a number of milliseconds above 0");
   if (target > summaryTrigger) refuse("target", target, `at most the summaryTrigger, ${summaryTrigger}`);
   if (reattachMaps) {

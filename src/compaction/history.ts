@@ -125,10 +125,13 @@ export class History {
   #show(message: HostMessage): void {
     const { shape } = this.#parts, item = this.#item(message, "message");
     const late = item.facts.answers.filter((id) => this.#passed.has(id) && !item.facts.calls.includes(id));
-    const shown = late.length ? this.changed(item, shape.retell(message, new Set(late))) : item;
+    const told = late.length ? shape.retell(message, new Set(late)) : [];
+    const shown = told.length ? told.map((message) => this.#item(message, "message")) : [item];
     for (const id of item.facts.calls) this.#passed.delete(id);
-    this.#line.push(shown);
-    this.#tokens += shown.tokens;
+    for (const each of shown) {
+      this.#line.push(each);
+      this.#tokens += each.tokens;
+    }
   }
 
   #item(message: HostMessage, kind: LineItem["kind"]): ShownItem {

@@ -50,10 +50,10 @@ export interface MessageShape {
   /** The message with the results of these calls replaced by these texts; the very same object where nothing is replaced. */
   withResults(message: HostMessage, texts: ReadonlyMap<string, string>): HostMessage;
   /**
-   * The message with the results of these calls told as words of the user's: for results that come after their call has left
-   * the conversation. The very same object where it holds none of them.
+   * What stands in a message's place where the results of these calls are told as words of the user's: for results that come
+   * after their call has left the conversation. The very same object alone where it holds none of them.
    */
-  retell(message: HostMessage, calls: ReadonlySet<string>): HostMessage;
+  retell(message: HostMessage, calls: ReadonlySet<string>): readonly HostMessage[];
   /** One message as lines of a transcript: `[user]: …`, `[tool_call read call_1]: {…}`, `[tool_result call_1]: …`. */
   transcript(message: HostMessage): string;
 }

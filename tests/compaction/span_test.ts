@@ -161,7 +161,8 @@ function isAllowed(line: readonly LineItem[], from: number, to: number, protecte
   }
   const isTorn = (at: number): boolean =>
     [line[at - 1], line[at]].every((item) => item?.facts.role === "assistant" && item.kind === "message");
-  return !isTorn(from) && !isTorn(to);
+  const mayGoOn = to === line.length && line.at(-1)?.facts.role === "assistant";
+  return !isTorn(from) && !isTorn(to) && !mayGoOn;
 }
 
 describe("any span of any conversation", () => {

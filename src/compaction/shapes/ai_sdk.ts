@@ -36,9 +36,10 @@ export const aiSdkShape: MessageShape = shapeOf({
       late.push(renderLateResult(id, resultText(part)));
       return undefined;
     });
-    if (kept === message) return message;
-    // A tool's message holds nothing but results: where some have their call, the others cannot be told beside them.
-    return (kept["content"] as unknown[]).length ? kept : { role: "user", content: late.join("\n\n") };
+    if (kept === message) return [message];
+    // A tool's message holds nothing but results: the words come in one of their own, behind those that have their call.
+    const words = { role: "user", content: late.join("\n\n") };
+    return (kept["content"] as unknown[]).length ? [kept, words] : [words];
   },
 });
 

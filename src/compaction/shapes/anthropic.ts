@@ -30,11 +30,11 @@ export const anthropicShape: MessageShape = shapeOf({
       const id = String(block.tool_use_id);
       return calls.has(id) ? { type: "text", text: renderLateResult(id, textOf(block.content)) } : block;
     });
-    if (told === message) return message;
+    if (told === message) return [message];
     // What is still a result stays before all words.
     const blocks = told["content"] as Fields[];
     const results = blocks.filter(isResult), rest = blocks.filter((block) => !isResult(block));
-    return { ...told, content: [...results, ...rest] };
+    return [{ ...told, content: [...results, ...rest] }];
   },
 });
 

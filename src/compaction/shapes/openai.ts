@@ -25,8 +25,8 @@ export const openaiShape: MessageShape = shapeOf({
   },
   retell(message, calls) {
     const place = placeOf(message);
-    if (!place || !calls.has(place.id)) return message;
-    return { role: "user", content: renderLateResult(place.id, textOf(message[place.field])) };
+    if (!place || !calls.has(place.id)) return [message];
+    return [{ role: "user", content: renderLateResult(place.id, textOf(message[place.field])) }];
   },
 });
 
