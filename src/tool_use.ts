@@ -3,14 +3,15 @@
  * leave the conversation.
  *
  * ```ts
- * import { loadSummaries, toolUseSummary, upgradePlaceholders } from "@waymark/waymark/tool-use";
+ * import { toolUseSummary, upgradePlaceholders } from "@waymark/waymark/tool-use";
  * import { scriptedModel } from "@waymark/waymark/testing";
  *
- * await using digests = toolUseSummary({ model: scriptedModel(["3 tests failed."]), session: "s-1", topLevel: true });
+ * const digests = toolUseSummary({ model: scriptedModel(["3 tests failed."]), session: "s-1", topLevel: true });
  * digests.accept({ callId: "call_1", tool: "bash", result: "FAIL tests/a.ts\n".repeat(500) });
  * await digests.settled();
  * const messages = [{ role: "tool", tool_call_id: "call_1", content: "[Old tool result content cleared]" }];
  * console.log(upgradePlaceholders(messages, digests.summaries()));
+ * await digests.close();
  * ```
  *
  * Promised: a tool's result goes to the host at once and untouched; nothing here throws into a run or rejects; no more calls

@@ -97,9 +97,9 @@ describe("the question", () => {
   });
 
   it("holds no half of a secret that stands where a long result is cut, wherever the cut falls", async () => {
-    for (let shift = 0; shift <= 4_400; shift += 400) {
-      const text = "m ".repeat(13_000).slice(shift) + PEM + "n ".repeat(60_000) + PEM + "o ".repeat(7_000 - shift / 2);
-      const { model, digest } = make(text);
+    for (let shift = 0; shift <= 8_000; shift += 400) {
+      const head = "m ".repeat(11_500 + shift / 2), tail = " o".repeat(6_000 + shift / 2);
+      const { model, digest } = make(head + PEM + "n ".repeat(60_000) + PEM + tail);
       await digest;
       assert(!sent(model.calls[0]).includes("MIIEpAIBAAKCAQEA7bq"), `shift ${shift}`);
     }

@@ -53,6 +53,20 @@ describe("toolUseSummary()", () => {
     });
   });
 
+  it("looks at a result in a later turn of the event loop, however many came before", async () => {
+    await withDigests(always, {}, async ({ digests, events }) => {
+      for (const callId of ["c1", "c2"]) {
+        digests.accept({ callId, tool: "bash", result: large });
+        digests.accept({ callId: `small ${callId}`, tool: "bash", result: "x" });
+        const before = [digests.stats().underWay, events.length];
+        for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+        assertEquals([digests.stats().underWay, events.length], before);
+        assertEquals(before, callId === "c1" ? [0, 0] : [0, 2]);
+        await digests.settled();
+      }
+    });
+  });
+
   it("opens and starts nothing before the first result", async () => {
     await inFolder(async (root) => {
       await withDigests(always, { root }, async ({ digests }) => {
