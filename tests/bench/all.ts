@@ -8,7 +8,7 @@
 const [word = "", ...rest] = Deno.args;
 const config = `${import.meta.dirname}/../../${Deno.env.get("WAYMARK_CONFIG") ?? "deno.offline.json"}`;
 const files = [...Deno.readDirSync(import.meta.dirname ?? ".")].map(({ name }) => name)
-  .filter((name) => /(_bench|^replay)\.ts$/.test(name) && name.startsWith(word)).sort();
+  .filter((name) => /(_bench|^replay|^compaction)\.ts$/.test(name) && name.startsWith(word)).sort();
 for (const file of files) {
   console.log(`\n# ${file}`);
   const { code } = await new Deno.Command(Deno.execPath(), {
