@@ -10,7 +10,9 @@
 import { quiet } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { clean, estimateTokens } from "./file_map.ts";
+import { disk } from "./files.ts";
 import { countLines, lineRange } from "./lines.ts";
+import { toDiskPath } from "./paths.ts";
 import { checkNames, INSTRUCTION_FILES, isExempt } from "./probe.ts";
 import { createProject } from "./project.ts";
 import type { Project, Snapshot } from "./project_types.ts";
@@ -130,6 +132,8 @@ export function guardRereads(parts: RereadParts): Middleware {
     conversation: Conversation,
   ): Promise<ReadOutcome | undefined> => {
     if (!conversation.olderVersions(wanted).length || conversation.isNudged(wanted)) return undefined;
+    const file = toDiskPath(CHANGES); // where it is one: Deno would ask for leave to read it
+    if (file !== undefined && !disk().mayRead(file)) return undefined;
     const { renderDiff } = await import(CHANGES) as { renderDiff: RenderDiff };
     const text = renderDiff(call, wanted, conversation);
     if (text === undefined) return undefined;

@@ -51,16 +51,32 @@ interface Result {
   readonly notices: readonly string[];
 }
 
+/** Reads a file in a conversation, and again after a small change; prints the kinds of both results as the last line. */
+const changing = `
+import { createSession, createWaymark } from ${JSON.stringify(join(root, "mod.ts"))};
+let text = Deno.readTextFileSync("functions.ts");
+const source = { read: () => new TextEncoder().encode(text) };
+const waymark = createWaymark({ source, cache: false, session: createSession(), rereadGuard: { onChange: "diff" } });
+const read = waymark.wrap(() => text), reads = [];
+for (const name of ["f1", "g1"]) {
+  text = text.replace("f1(", name + "(");
+  const result = await read({ path: "/functions.ts", limit: 200 });
+  reads.push(result === text ? "lines" : result.split(":")[0]);
+}
+console.log("\\n" + JSON.stringify({ reads, notices: [] }));
+`;
+
 /** Runs the program on a terminal with these permissions only. */
 function withPermissions(
   flags: (folder: string) => readonly string[],
   options: Record<string, unknown>,
   check: (result: Result, folder: string) => void,
+  { source = program, lines = 300 } = {},
 ): Promise<void> {
   return inFolder(async (folder) => {
     put(folder, "package.json", "{}");
-    put(folder, "functions.ts", code(300));
-    const script = put(folder, "program.js", program), [deno, ...rest] = programCommand("mod.ts");
+    put(folder, "functions.ts", code(lines));
+    const script = put(folder, "program.js", source), [deno, ...rest] = programCommand("mod.ts");
     const config = rest.slice(rest.indexOf("--config"), rest.indexOf("--config") + 2);
     const args = [deno, "run", "--no-check", "--no-lock", ...config, ...flags(folder), script, JSON.stringify(options)];
     const command = args.map((argument) => `'${argument.replaceAll("'", `'\\''`)}'`).join(" ");
@@ -128,4 +144,15 @@ describe("permissions on Deno", { skip: onDeno }, () => {
         assertMatch(notice, /@db\/sqlite.*node:sqlite is used$/);
       }
     }));
+
+  it("without leave to read the package give a changed file's lines, where with it they tell what changed", async () => {
+    for (const [flags, second] of [[[], "lines"], [[root], "[waymark diff"]] as const) {
+      await withPermissions(
+        (folder) => [`--allow-read=${[folder, ...flags].join(",")}`],
+        {},
+        ({ reads }) => assertEquals(reads as unknown, ["lines", second]),
+        { source: changing, lines: 100 },
+      );
+    }
+  });
 });
