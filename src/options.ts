@@ -79,6 +79,8 @@ export interface WaymarkOptions extends NameRules {
    * there is a session that is not `untracked`.
    */
   readonly rereadGuard?: boolean | RereadRules | undefined;
+  /** Digests of large results of the tools that are wrapped, made beside the run: what `toolUseSummary` of `./tool-use` gives. */
+  readonly toolUse?: { readonly middleware: Middleware } | undefined;
   /** Limits on what maps may cost. */
   readonly limits?: MapLimits | undefined;
   /** Time, for tests. Default: the machine's. */

@@ -38,7 +38,7 @@ import { wrapTools } from "./wrap_tools.ts";
  */
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, session, ...rest } = options;
-  const { rereadGuard, ...projectOptions } = rest;
+  const { rereadGuard, toolUse, ...projectOptions } = rest;
   const summarizer = options.summarizer ?? model?.summarizer ?? outline ?? scanner();
   const tally = createTally();
   const tell = createTeller(quiet(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`))));
@@ -72,9 +72,11 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     onEvent: emit,
   });
   const rules = typeof rereadGuard === "object" ? rereadGuard : {};
-  const middleware = rereadGuard === false
-    ? guard
-    : compose(guard, guardRereads({ ...rules, project, conversationOf: conversation, onEvent: emit }));
+  const middleware = compose(
+    guard,
+    ...rereadGuard === false ? [] : [guardRereads({ ...rules, project, conversationOf: conversation, onEvent: emit })],
+    ...toolUse ? [toolUse.middleware] : [],
+  );
 
   const waymark: Waymark = {
     middleware,

@@ -6,11 +6,23 @@
 
 import { describe, it } from "node:test";
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import process from "node:process";
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path/posix/join";
 import { main } from "../src/cli.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { toolUseSummary } from "../src/tool_use.ts";
 import { message, startMessagesApi } from "./messages_api.ts";
 import { readText } from "./modules.ts";
 import { programCommand } from "./programs.ts";
@@ -371,6 +383,36 @@ describe("waymark at", () => {
   });
 });
 
+describe("waymark digests", () => {
+  it("prints what the ledger of a session holds, and tells of lines that cannot be read", async () => {
+    await inProject(async (folder) => {
+      const digests = toolUseSummary({
+        model: scriptedModel(["3 of 120 tests failed, the first in tests/a.ts line 12."]),
+        session: "s-1",
+        root: folder,
+        topLevel: true,
+      });
+      digests.accept({ callId: "call_1", tool: "bash", result: "FAIL tests/a.ts\n".repeat(500) });
+      digests.accept({ callId: "call_2", tool: "bash", result: "ok" });
+      await digests.settled();
+      await digests.close();
+      const [ledger] = readdirSync(join(folder, ".summaries/tool-use"));
+      appendFileSync(join(folder, ".summaries/tool-use", ledger!), "torn\n");
+
+      const { code: exit, stdout, stderr } = await waymark(folder, ["digests", "s-1"]);
+      assertEquals([exit, stderr.trim()], [0, "waymark: 1 line of the ledger cannot be read"]);
+      assertEquals(stdout.split("\n").sort(), [
+        "",
+        "call_1  bash  8000 bytes  3 of 120 tests failed, the first in tests/a.ts line 12.",
+        "call_2  bash  2 bytes  skipped: small",
+      ]);
+      const json = JSON.parse((await inProcess(["digests", "s-1", "--root", folder, "--json"])).stdout);
+      assertEquals([json.session, json.rows.length, json.unread], ["s-1", 2, 1]);
+      assertEquals((await inProcess(["digests", "s-2", "--root", folder])).stdout, "no digests of s-2 are kept\n");
+    });
+  });
+});
+
 describe("waymark stats, forget and prune", () => {
   it("say what the cache holds and drop from it", async () => {
     await inProject(async (folder, path) => {
@@ -513,7 +555,18 @@ describe("the command line", () => {
     const help = await waymark(".", ["--help"]);
     assertEquals([help.code, help.stderr], [0, ""]);
     for (
-      const words of ["read", "map", "at", "stats", "forget", "prune", "ANTHROPIC_API_KEY", "--no-model", "Exit codes"]
+      const words of [
+        "read",
+        "map",
+        "at",
+        "stats",
+        "digests",
+        "forget",
+        "prune",
+        "ANTHROPIC_API_KEY",
+        "--no-model",
+        "Exit codes",
+      ]
     ) {
       assertStringIncludes(help.stdout, words);
     }

@@ -1,6 +1,7 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStrictEquals,
   assertStringIncludes,
@@ -25,6 +26,8 @@ import { stripAnnotations } from "../src/file_map.ts";
 import type { Region, Summarizer, Summary } from "../src/types.ts";
 import type { Notice, Waymark, WaymarkOptions } from "../src/options.ts";
 import { createSession } from "../src/session.ts";
+import { scriptedModel } from "../src/testing.ts";
+import { toolUseSummary } from "../src/tool_use.ts";
 import { createWaymark } from "../src/waymark.ts";
 import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
@@ -651,6 +654,32 @@ describe("createWaymark(): a session", () => {
       await read({ path: "short.ts" });
       await waymark.close();
       assert(isReference(await read({ path: "short.ts" })));
+    });
+  });
+});
+
+describe("createWaymark(): digests of tool results", () => {
+  it("are made of what the tool really returned, inside both guards, and the result is the same with and without", async () => {
+    await inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300)), { read } = plainTool(folder);
+      const digests = toolUseSummary({ model: scriptedModel(["Adds numbers."]), session: "s-1", topLevel: true });
+      const session = createSession(), plain = createWaymark({ root: folder, cache: false, session: createSession() });
+      const waymark = createWaymark({ root: folder, cache: false, session, toolUse: digests });
+      const digested = waymark.wrap(read), alike = plain.wrap(read);
+      assertEquals(await digested({ path }, { toolCallId: "call_1" }), await alike({ path }, { toolCallId: "call_1" }));
+      await digests.settled();
+      const row = digests.summaries().get("call_1");
+      assertEquals(row?.summary, "Adds numbers.");
+      assertEquals(
+        row?.resultBytes,
+        new TextEncoder().encode(`${code(300).split("\n").slice(0, 200).join("\n")}\n`).length,
+      );
+
+      session.nextTurn();
+      assertMatch(await digested({ path }, { toolCallId: "call_2" }), /^\[waymark reference/);
+      await digests.settled();
+      assertEquals([...digests.summaries().keys()], ["call_1"]); // the tool was not called
+      await Promise.all([waymark.close(), plain.close(), digests.close()]);
     });
   });
 });

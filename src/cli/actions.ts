@@ -10,6 +10,8 @@ import { disk } from "../files.ts";
 import { toDiskPath } from "../paths.ts";
 import { createProject } from "../project.ts";
 import type { Waymark, WaymarkOptions } from "../options.ts";
+import { readLedger } from "../tool_use/load.ts";
+import type { DigestRow } from "../tool_use/types.ts";
 import { linesCodec, readLines } from "./plain_reader.ts";
 
 /** Options of all commands. */
@@ -100,6 +102,21 @@ export async function stats({ options, tell }: Call): Promise<Output> {
   } finally {
     await project.close();
   }
+}
+
+/** What the ledger of a session holds: the digests of its tool results, and what became of the others. */
+export async function digests({ options, path: session, tell }: Call): Promise<Output> {
+  const { root } = createProject({ ...locateRoot(options), cache: false }), rows: DigestRow[] = [];
+  let unread = 0;
+  for await (const row of readLedger(root(), session)) row ? rows.push(row) : unread++;
+  if (unread) tell(`${counted(unread, "line")} of the ledger cannot be read`);
+  if (options.json) return [toJson({ session, rows, unread })];
+  if (!rows.length) return [`no digests of ${session} are kept\n`];
+  return rows.map(({ callId, tool, resultBytes, status, skipReason, reason, summary }) =>
+    `${callId}  ${tool}  ${resultBytes} bytes  ${
+      summary ?? [status, skipReason ?? reason].filter(Boolean).join(": ")
+    }\n`
+  );
 }
 
 /** Drops the maps of a file. */
