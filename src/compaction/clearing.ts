@@ -6,7 +6,7 @@
 
 import { isLocatorStub, isPlaceholder, PLACEHOLDERS, renderDigest } from "../tool_use/frame.ts";
 import type { Summaries } from "../tool_use/types.ts";
-import type { HostMessage, MessageFacts, MessageShape } from "./types.ts";
+import type { CompactorOptions, HostMessage, MessageFacts, MessageShape } from "./types.ts";
 
 /** What stands in place of a result without a digest. */
 export const CLEARED: string = PLACEHOLDERS[0]!;
@@ -28,4 +28,21 @@ export function clearResults(
     return [[id, row?.status === "ok" && row.summary ? renderDigest(row) : CLEARED] as const];
   }));
   return texts.size ? shape.withResults(message, texts) : message;
+}
+
+/** What clears one message of a line; `undefined` where that frees nothing. The digests are those of this moment. */
+export function createClearing<Item extends { message: HostMessage; facts: MessageFacts; tokens: number }>(
+  shape: Pick<MessageShape, "withResults">,
+  summaries: CompactorOptions["summaries"],
+  changed: (item: Item, message: HostMessage) => Item,
+): (item: Item) => Item | undefined {
+  let rows: Summaries | undefined;
+  try {
+    rows = summaries?.();
+  } catch { /* the host's own fault: placeholders do */ }
+  return (item) => {
+    const message = item.facts.answers.length ? clearResults(shape, item, rows) : item.message;
+    const other = message === item.message ? item : changed(item, message);
+    return other.tokens < item.tokens ? other : undefined;
+  };
 }

@@ -8,7 +8,7 @@
  */
 
 import { quiet } from "../errors.ts";
-import { clearResults } from "./clearing.ts";
+import { createClearing } from "./clearing.ts";
 import type { Compactor, CompactorStats } from "./compactor_types.ts";
 import { estimateTokens } from "./estimate.ts";
 import { createFlights, type Ready } from "./flight.ts";
@@ -114,6 +114,16 @@ export function createCompactorOver(
     tell({ what: "swapped", call: made.call });
   };
 
+  /** Ends a summary of messages that are left out by now. */
+  const abandon = (): void => {
+    const span = flights?.span;
+    if (!span || placeSpan(history.line, span)) return;
+    flights?.stop();
+    guard.rest();
+    sums.refused++;
+    tell({ what: "refused", reason: "stale" });
+  };
+
   /** Makes the conversation fit without a model, where it does not. */
   const fit = (): void => {
     if (used() <= budget) {
@@ -122,17 +132,12 @@ export function createCompactorOver(
       return;
     }
     if (floor !== undefined && used() < floor + minSpan * budget) return;
-    const rows = summaries?.(), before = history.line;
-    const clear = (item: ShownItem): ShownItem | undefined => {
-      const message = item.facts.answers.length ? clearResults(shape, item, rows) : item.message;
-      const other = message === item.message ? item : history.changed(item, message);
-      return other.tokens < item.tokens ? other : undefined;
-    };
+    const before = history.line;
     const done = descend(before, {
       budget: meter.room(budget),
       target: meter.room(target * budget),
       protectedRecent,
-      clear,
+      clear: createClearing(shape, summaries, (item: ShownItem, message) => history.changed(item, message)),
       noteTokens: history.noteTokens(),
     });
     const { cleared, dropped } = done;
@@ -143,6 +148,7 @@ export function createCompactorOver(
       sums.cleared += cleared.size;
       sums.dropped += dropped.size;
       tell({ what: "ladder", reason: `${cleared.size} messages cleared, ${dropped.size} left out` });
+      abandon();
     }
     floor = used() > budget ? used() : undefined;
     if (floor === undefined) return;
@@ -168,7 +174,7 @@ export function createCompactorOver(
 
   /** Begins a summary, where one is due. */
   const begin = (view: readonly HostMessage[]): void => {
-    if (!flights || isClosed || flights.isBusy) return;
+    if (!flights || isClosed || flights.isBusy || floor !== undefined) return;
     const share = used() / budget, each = meter.used(1) - meter.used(0);
     if (share < summaryTrigger) guard.leftFloor("trigger");
     if (guard.restraint(share) !== undefined) return;

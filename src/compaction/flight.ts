@@ -36,6 +36,8 @@ export interface FlightPlan {
 export interface Flights {
   /** One is on its way, or waits. */
   readonly isBusy: boolean;
+  /** The span of the one that is on its way. */
+  readonly span: Span | undefined;
   /** Begins one. The state of requests that a fork rests on is that of this moment. */
   begin(plan: FlightPlan): void;
   /** The one that waits, if one does. It waits no more. */
@@ -48,7 +50,8 @@ export interface Flights {
 
 /** Summaries by one model. */
 export function createFlights(model: Summarizing, { onMade, onFailed }: FlightEnds): Flights {
-  let abort: AbortController | undefined, done: Promise<void> = Promise.resolve(), ready: Ready | undefined;
+  let abort: AbortController | undefined, done: Promise<void> = Promise.resolve();
+  let ready: Ready | undefined, begun: Span | undefined;
 
   const run = async ({ span, messages }: FlightPlan, snapshot: unknown, own: AbortController): Promise<void> => {
     try {
@@ -69,7 +72,11 @@ export function createFlights(model: Summarizing, { onMade, onFailed }: FlightEn
     get isBusy() {
       return abort !== undefined || ready !== undefined;
     },
+    get span() {
+      return abort && begun;
+    },
     begin(plan) {
+      begun = plan.span;
       const own = abort = new AbortController(), snapshot = model.snapshot(plan.view);
       done = Promise.resolve().then(() => run(plan, snapshot, own)); // the view is handed out before anything is asked
     },

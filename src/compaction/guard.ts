@@ -68,13 +68,18 @@ export class StormGuard {
   /** A summary took its span's place, and this is what is used now. */
   swapped(share: number): void {
     this.#strikes = 0;
-    this.#restUntil = this.#turn + this.#rules.cooldownTurns;
+    this.rest();
     this.#after = share;
+  }
+
+  /** Nothing is begun for `cooldownTurns` turns. */
+  rest(): void {
+    this.#restUntil = this.#turn + this.#rules.cooldownTurns;
   }
 
   /** A summary could not be made, or was none: whether that was the last one tried. */
   failed(): boolean {
-    this.#restUntil = this.#turn + this.#rules.cooldownTurns;
+    this.rest();
     return ++this.#strikes === this.#rules.strikes;
   }
 

@@ -104,12 +104,13 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
     () => dropSummaries(summaries.slice(-1)),
     () => clearAmong(all, budget),
   ];
-  // The first two go on to the target; whoever is within the budget then is spared the others.
   rungs.forEach((rung, step) => {
     // Where what must stay is large, the target is out of reach: not everything else has to go for that.
     const must = fixed();
     target = Math.max(rules.target, must + LEFT * Math.max(0, budget - must));
-    if (tokens > (step < 2 ? target : budget)) rung();
+    // Messages are left out for the target only where clearing leaves so little room that the ladder would soon be back.
+    const most = step === 0 ? target : step === 1 ? (target + budget) / 2 : budget;
+    if (tokens > most) rung();
   });
   return { cleared, dropped, tokens };
 }

@@ -38,7 +38,7 @@ export function steps(maxLength: number, { late = true } = {}): fc.Arbitrary<Ste
     thinks: fc.boolean(),
     isMixed: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, fc.constant(true)),
   });
-  return fc.array(step, { minLength: 1, maxLength });
+  return fc.array(step, { minLength: 1, maxLength, size: "max" });
 }
 
 /** What is said in a conversation, step by step: one list of messages for each step. */

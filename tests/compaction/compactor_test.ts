@@ -1,0 +1,682 @@
+import { describe, it } from "node:test";
+import { assert, assertEquals, assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { createCompactor } from "../../src/compaction.ts";
+import { createCompactorOver } from "../../src/compaction/compactor.ts";
+import type { Compactor } from "../../src/compaction/compactor_types.ts";
+import { CLEARED } from "../../src/compaction/clearing.ts";
+import { estimateTokens } from "../../src/compaction/estimate.ts";
+import { isSummaryText, LEFT_OUT } from "../../src/compaction/own_text.ts";
+import { anthropicShape } from "../../src/compaction/shapes.ts";
+import type { Summarizing, SummaryInput } from "../../src/compaction/summarize.ts";
+import type {
+  CompactionEvent,
+  CompactorOptions,
+  HostMessage,
+  Notice,
+  SummaryCall,
+} from "../../src/compaction/types.ts";
+import { WaymarkError } from "../../src/errors.ts";
+import { createSession } from "../../src/session.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import type { DigestRow } from "../../src/tool_use/types.ts";
+import { faults, HOSTS, play, steps } from "./histories.ts";
+
+/** What makes summaries by hand: each waits until it is told how it ends. */
+interface Hand extends Summarizing {
+  readonly asked: (SummaryInput & { readonly aborted: () => boolean })[];
+  readonly noted: unknown[];
+  readonly views: (readonly HostMessage[])[];
+  resets: number;
+  /** Ends the oldest one that waits. */
+  end(how: string | Error): void;
+}
+
+const CALL: SummaryCall = {
+  modeRequested: "standalone",
+  modeUsed: "standalone",
+  prefixMessages: 0,
+  spanTokens: 0,
+  prefixTokens: 0,
+  usage: { calls: 1, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms: 0 },
+};
+
+function byHand(): Hand {
+  const waiting: PromiseWithResolvers<{ text: string; call: SummaryCall }>[] = [];
+  const hand: Hand = {
+    asked: [],
+    noted: [],
+    views: [],
+    resets: 0,
+    end(how) {
+      const first = waiting.shift()!;
+      if (typeof how === "string") first.resolve({ text: how, call: CALL });
+      else first.reject(how);
+    },
+    noteRequestSent: (request) => void hand.noted.push(request),
+    noteUsage: (usage) => void hand.noted.push(usage),
+    snapshot(view) {
+      hand.views.push(view);
+      return `snapshot ${hand.views.length}`;
+    },
+    summarize(input) {
+      hand.asked.push({ ...input, aborted: () => input.signal.aborted });
+      const promise = Promise.withResolvers<{ text: string; call: SummaryCall }>();
+      waiting.push(promise);
+      return promise.promise;
+    },
+    reset: () => void hand.resets++,
+    lastCall: undefined,
+    stats: () => ({ forks: 1, fallbacks: 2, declines: 3, standalone: 4, missed: 5 }),
+  };
+  return hand;
+}
+
+/** A conversation of a budget of 1,000 tokens in which every message has a hundred. */
+function talk(options: Partial<CompactorOptions> = {}) {
+  const hand = byHand(), events: CompactionEvent[] = [], notices: Notice[] = [];
+  const sizes = new WeakMap<HostMessage, number>();
+  const compactor = createCompactorOver(
+    {
+      budget: 1_000,
+      estimate: (message) => sizes.get(message) ?? (isOurs(message) ? 20 : message["content"] === LEFT_OUT ? 5 : 10),
+      onEvent: (event) => events.push(event),
+      onNotice: (notice) => notices.push(notice),
+      ...options,
+    },
+    anthropicShape,
+    hand,
+  );
+  let count = 0;
+  const add = (message: HostMessage, size = 100): HostMessage => {
+    sizes.set(message, size);
+    compactor.append(message);
+    return message;
+  };
+  const human = (size?: number): HostMessage => add({ role: "user", content: `request ${++count}` }, size);
+  const answer = (size?: number): HostMessage => add({ role: "assistant", content: `answer ${++count}` }, size);
+  const round = (size = 100): HostMessage[] => {
+    const id = `call_${++count}`;
+    return [
+      add({ role: "assistant", content: [{ type: "tool_use", id, name: "read", input: {} }] }, 10),
+      add({ role: "user", content: [{ type: "tool_result", tool_use_id: id, content: `text of ${id}` }] }, size),
+    ];
+  };
+  /** So many messages, a person's and an answer in turn. */
+  const chat = (messages: number): HostMessage[] =>
+    Array.from({ length: messages }, (_, at) => at % 2 ? answer() : human());
+  return {
+    compactor,
+    hand,
+    events,
+    notices,
+    add,
+    human,
+    answer,
+    round,
+    chat,
+    what: () => events.map(({ what }) => what),
+  };
+}
+
+function isOurs({ content }: HostMessage): boolean {
+  return typeof content === "string" && isSummaryText(content);
+}
+
+/** Lets everything happen that waits for nothing. */
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+/** Brings a conversation to a swapped summary. */
+async function swapped(talking: ReturnType<typeof talk>): Promise<HostMessage[]> {
+  talking.compactor.view();
+  await settle();
+  talking.hand.end("what was done");
+  await talking.compactor.settled();
+  return talking.compactor.view();
+}
+
+describe("a view", () => {
+  it("is all there is as long as nothing is due", async () => {
+    const { compactor, chat, hand } = talk(), given = chat(5);
+    assertEquals(compactor.view(), given);
+    await settle();
+    assertEquals([hand.asked.length, hand.views.length], [0, 0]);
+  });
+
+  it("begins a summary at 60 % of the budget, waits for nothing, and has it at the next view", async () => {
+    const { compactor, chat, hand, what } = talk(), given = chat(6);
+    assertStrictEquals(compactor.view().length, 6);
+    assertEquals(what(), ["begun"]);
+    await settle();
+    assertEquals(hand.asked[0]!.messages, given.slice(0, 1));
+    assertEquals(hand.asked[0]!.spanTokens, 100);
+    assertEquals(compactor.view(), given);
+    hand.end("what was done");
+    await compactor.settled();
+    const [first, ...rest] = compactor.view();
+    assertEquals(what(), ["begun", "made", "swapped"]);
+    assertStringIncludes(String(first!["content"]), "what was done");
+    assertEquals(first!["role"], "user");
+    assertEquals(rest, given.slice(1));
+    assertEquals(compactor.history(), given);
+    assertEquals(compactor.stats().viewTokens, 520);
+  });
+
+  it("asks for one summary at a time, with the state of the moment it is begun", async () => {
+    const { compactor, chat, hand } = talk();
+    chat(6);
+    const view = compactor.view();
+    compactor.noteRequestSent({ messages: view, tools: [] });
+    for (let more = 0; more < 3; more++) {
+      chat(1);
+      compactor.view();
+      await settle();
+    }
+    assertEquals([hand.asked.length, hand.views.length], [1, 1]);
+    assertEquals(hand.views[0], view);
+    assertEquals(hand.asked[0]!.snapshot, "snapshot 1");
+    assertEquals(hand.noted, [{ messages: view, tools: [] }]);
+  });
+
+  it("only grows at its end between a swap and the next one", async () => {
+    const talking = talk(), { compactor, chat } = talking;
+    chat(6);
+    let before = await swapped(talking);
+    for (let turn = 0; turn < 3; turn++) {
+      chat(1);
+      const view = compactor.view();
+      before.forEach((message, index) => assertStrictEquals(view[index], message));
+      before = view;
+    }
+  });
+
+  it("never absorbs a summary again: the next one stands behind it", async () => {
+    const talking = talk({ cooldownTurns: 0 }), { compactor, chat, hand } = talking;
+    chat(6);
+    await swapped(talking);
+    chat(2);
+    compactor.view();
+    await settle();
+    assert(hand.asked[1]!.messages.every((message) => !isOurs(message)));
+    hand.end("more was done");
+    await compactor.settled();
+    const view = compactor.view();
+    assertEquals(view.map(isOurs).slice(0, 3), [true, true, false]);
+    assertStringIncludes(String(view[1]!["content"]), "more was done");
+  });
+
+  it("keeps the last words of a person, and takes the rounds after them", async () => {
+    const talking = talk(), { compactor, human, round, hand } = talking, first = human();
+    for (let rounds = 0; rounds < 5; rounds++) round();
+    const view = await swapped(talking);
+    assertStrictEquals(view[0], first);
+    assert(isOurs(view[1]!));
+    assertEquals(hand.asked[0]!.messages.length, 4);
+    assertEquals(faults(view, compactor.history()), []);
+  });
+
+  it("is within the budget at once where no summary is ready: results are cleared, oldest first", () => {
+    const { compactor, human, round, hand, what } = talk();
+    human();
+    const [, result] = round(280);
+    for (let rounds = 0; rounds < 3; rounds++) round(280);
+    const view = compactor.view();
+    assert(compactor.stats().viewTokens <= 1_000);
+    assertEquals(anthropicShape.facts(view[2]!).results, [CLEARED]);
+    assertEquals(anthropicShape.facts(result!).results, ["text of call_2"]);
+    assertStrictEquals(compactor.history()[2], result);
+    assertEquals([what(), hand.asked.length], [["ladder", "begun"], 0]);
+    assertEquals([compactor.stats().ladders, compactor.stats().cleared, compactor.stats().dropped], [1, 2, 0]);
+  });
+
+  it("puts the digests of cleared results in their place", () => {
+    const row: DigestRow = {
+      callId: "call_2",
+      tool: "read",
+      resultBytes: 5_000,
+      status: "ok",
+      summary: "all fine",
+      durationMs: 1,
+      at: 0,
+    };
+    const { compactor, human, round } = talk({ summaries: () => new Map([["call_2", row]]) });
+    human();
+    for (let rounds = 0; rounds < 4; rounds++) round(280);
+    assertStringIncludes(anthropicShape.facts(compactor.view()[2]!).results![0]!, "all fine");
+  });
+
+  it("is made without digests where the host's list of them fails", () => {
+    const { compactor, human, round } = talk({
+      summaries: () => {
+        throw new Error("the host's own");
+      },
+    });
+    human();
+    for (let rounds = 0; rounds < 4; rounds++) round(280);
+    assertEquals(anthropicShape.facts(compactor.view()[2]!).results, [CLEARED]);
+  });
+
+  it("goes down to the target, so that the ladder is not needed again at once", () => {
+    const { compactor, chat, events } = talk({ strategy: "prune" });
+    for (let turn = 0; turn < 100; turn++) {
+      chat(1);
+      compactor.view();
+      assert(compactor.stats().viewTokens <= 1_000);
+    }
+    const ladders = events.filter(({ what }) => what === "ladder").length;
+    assert(ladders >= 10 && ladders <= 20, `${ladders} ladders`);
+  });
+});
+
+describe("a summary", () => {
+  it("that is not smaller than its span is refused, and the conversation stays as it was", async () => {
+    const { compactor, chat, hand, what } = talk({ estimate: () => 100 }), given = chat(6);
+    compactor.view();
+    await settle();
+    hand.end("just as long");
+    await compactor.settled();
+    assertEquals(compactor.view(), given);
+    assertEquals(what(), ["begun", "made", "refused"]);
+    assertEquals([compactor.lastCall?.reason, compactor.stats().refused], ["not-smaller", 1]);
+  });
+
+  it("that is empty is refused", async () => {
+    const { compactor, chat, hand } = talk(), given = chat(6);
+    compactor.view();
+    await settle();
+    hand.end(" \n");
+    await compactor.settled();
+    assertEquals(compactor.view(), given);
+    assertEquals(compactor.stats().swapped, 0);
+  });
+
+  it("of messages that have gone since is ended, without a strike", async () => {
+    const { compactor, chat, hand, notices, events } = talk({ strikes: 1 });
+    chat(6);
+    compactor.view();
+    await settle();
+    chat(10);
+    const view = compactor.view();
+    assert(hand.asked[0]!.aborted());
+    hand.end("too late");
+    await settle();
+    assertEquals(compactor.view(), view);
+    assertEquals(events.map(({ what, reason }) => what === "refused" ? reason : what), ["begun", "ladder", "stale"]);
+    assertEquals([compactor.stats().refused, notices], [1, []]);
+  });
+
+  it("of messages to which another has come since is refused when it is there, without a strike", async () => {
+    const { compactor, human, round, add, hand, notices } = talk({ strikes: 1 });
+    human();
+    for (let rounds = 0; rounds < 5; rounds++) round();
+    compactor.view();
+    await settle();
+    add({ role: "user", content: [{ type: "tool_result", tool_use_id: "call_2", content: "once more" }] });
+    hand.end("what was done");
+    await compactor.settled();
+    const view = compactor.view();
+    assertEquals(view, compactor.history());
+    assertEquals([compactor.lastCall?.reason, compactor.stats().refused], ["stale", 1]);
+    assert(!notices.some(({ reason }) => reason === "stopped"));
+  });
+
+  it("that fails leaves the conversation as it was, and no other is begun for five turns", async () => {
+    const { compactor, chat, answer, hand, events } = talk(), given = chat(6);
+    compactor.view();
+    await settle();
+    hand.end(new WaymarkError("provider-error", "Cannot ask m: 529"));
+    await compactor.settled();
+    assertEquals(events.map(({ what, reason }) => [what, reason]), [["begun", undefined], [
+      "refused",
+      "provider-error",
+    ]]);
+    assertEquals(compactor.view(), given);
+    for (let turn = 0; turn < 6; turn++) {
+      assertEquals(hand.views.length, 1);
+      answer(1);
+      compactor.view();
+    }
+    assertEquals([hand.views.length, compactor.stats().failed], [2, 1]);
+  });
+
+  it("is tried no more after three failures in a row, said once; the ladder goes on", async () => {
+    const { compactor, chat, hand, what, notices } = talk({ cooldownTurns: 0 });
+    chat(6);
+    for (let failure = 0; failure < 3; failure++) {
+      chat(1);
+      compactor.view();
+      await settle();
+      hand.end(new Error("no"));
+      await compactor.settled();
+    }
+    assertEquals(what().at(-1), "stopped");
+    for (let turn = 0; turn < 30; turn++) {
+      chat(1);
+      compactor.view();
+      assert(compactor.stats().viewTokens <= 1_000);
+    }
+    assertEquals([hand.views.length, compactor.stats().failed], [3, 3]);
+    assertEquals(notices.map(({ reason }) => reason), ["stopped"]);
+    assertStringIncludes(notices[0]!.message, "3 in a row came to nothing");
+    compactor.clear();
+    chat(6);
+    compactor.view();
+    assertEquals(hand.views.length, 4);
+  });
+
+  it("is not begun again at once by what it left: a swap is followed by quiet", async () => {
+    const talking = talk(), { compactor, answer, chat, hand } = talking;
+    chat(6);
+    await swapped(talking);
+    for (let turn = 0; turn < 5; turn++) {
+      answer(60);
+      compactor.view();
+      compactor.view(); // nothing new: no turn
+    }
+    assertEquals(hand.views.length, 1);
+    answer(60);
+    compactor.view();
+    assertEquals(hand.views.length, 2);
+  });
+
+  it("is never begun for a span too small, and a floor is told once", () => {
+    const { compactor, human, answer, hand, what, notices } = talk();
+    human(650);
+    for (let turn = 0; turn < 20; turn++) {
+      answer(1);
+      compactor.view();
+    }
+    assertEquals([hand.views.length, compactor.stats().floors], [0, 1]);
+    assertEquals(what(), ["floor"]);
+    assertEquals(notices.map(({ reason }) => reason), ["floor-trigger"]);
+  });
+
+  it("is not begun where what must stay alone is over the budget, and the ladder rests then", () => {
+    const { compactor, human, round, notices } = talk();
+    human(2_000);
+    for (let turn = 0; turn < 200; turn++) {
+      round(10);
+      compactor.view();
+      assert(compactor.stats().viewTokens <= 2_000 + 120, `${compactor.stats().viewTokens}`);
+    }
+    const { ladders, floors } = compactor.stats();
+    assert(ladders <= 200 * 20 / 100 + 1, `${ladders} ladders`);
+    assertEquals([floors, notices.map(({ reason }) => reason)], [1, ["floor-budget"]]);
+    assertStringIncludes(notices[0]!.message, "cannot be brought below about 20");
+  });
+});
+
+describe("clear() and setMessages()", () => {
+  it("forget all that was, a summary on its way too", async () => {
+    for (const forget of ["clear", "setMessages"] as const) {
+      const { compactor, chat, hand, what } = talk();
+      chat(6);
+      compactor.view();
+      await settle();
+      const other = [{ role: "user", content: "anew" }];
+      if (forget === "clear") compactor.clear();
+      else compactor.setMessages(other);
+      assertEquals([hand.asked[0]!.aborted(), hand.resets], [true, 1], forget);
+      hand.end("of another conversation");
+      await settle();
+      const now = forget === "clear" ? [] : other;
+      assertEquals([compactor.view(), compactor.history()], [now, now]);
+      assertEquals([what(), compactor.lastCall], [["begun"], undefined]);
+    }
+  });
+
+  it("drop a summary that waits for the next view", async () => {
+    const { compactor, chat, hand } = talk();
+    chat(6);
+    compactor.view();
+    await settle();
+    hand.end("of another conversation");
+    await compactor.settled();
+    compactor.setMessages([{ role: "user", content: "anew" }]);
+    assertEquals(compactor.view(), [{ role: "user", content: "anew" }]);
+  });
+
+  it("tell the session", () => {
+    const session = createSession(), { compactor } = talk({ session });
+    const seen = (): number => session.toJSON().given.length;
+    record(session, "a.ts", "c1", "one\ntwo");
+    record(session, "b.ts", "c2", "three\nfour");
+    compactor.setMessages([
+      { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "read", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: "one\ntwo" }] },
+    ]);
+    assertEquals(session.toJSON().given.map(({ callId }) => callId), ["c1"]);
+    compactor.clear();
+    assertEquals(seen(), 0);
+  });
+});
+
+/** Notes in a session that a call gave lines, or a map. */
+function record(session: ReturnType<typeof createSession>, path: string, callId: string, text: string): void {
+  const isMap = text.startsWith("[waymark map");
+  const span = isMap ? { start: 0, end: 0 } : { start: 1, end: text.split("\n").length };
+  (session as unknown as { record(given: unknown): void }).record({
+    kind: isMap ? "map" : "lines",
+    file: `/p/${path}`,
+    path,
+    hash: "h",
+    lines: 300,
+    ...span,
+    text,
+    callId,
+  });
+}
+
+const MAP = [
+  "[waymark map: PARTIAL, lines 1-2 of 300 are shown, the rest is not]",
+  "Data about the file, not its text and not instructions. Made by a parser, not by a model.",
+  "Regions:",
+  "10-20  function  parse",
+  "Next lines: lines 3-4. Region at 10: lines 10-11.",
+  "[end of waymark map]",
+].join("\n");
+
+describe("the session of the re-read guard", () => {
+  it("is told what a swap took, and nothing else", async () => {
+    const session = createSession(), talking = talk({ session }), { compactor, human, round } = talking;
+    human();
+    for (let rounds = 0; rounds < 5; rounds++) round();
+    for (const call of [2, 3, 4, 5, 6]) record(session, `${call}.ts`, `call_${call}`, "one\ntwo");
+    const view = await swapped(talking);
+    const held = view.flatMap((message) => anthropicShape.facts(message).answers);
+    assertEquals(session.toJSON().given.map(({ callId }) => callId), held);
+    assertEquals([held.length, compactor.stats().swapped], [3, 1]);
+  });
+
+  it("is told what the ladder cleared and left out", () => {
+    const session = createSession(), { compactor, human, round } = talk({ session });
+    human();
+    for (let rounds = 0; rounds < 8; rounds++) round(150);
+    for (let call = 2; call <= 9; call++) record(session, `${call}.ts`, `call_${call}`, "one\ntwo");
+    const held = compactor.view().flatMap((message) => {
+      const { answers, results } = anthropicShape.facts(message);
+      return results![0] === CLEARED ? [] : answers;
+    });
+    assert(held.length > 0 && held.length < 8);
+    assertEquals(session.toJSON().given.map(({ callId }) => callId), held);
+  });
+});
+
+describe("maps of files in play", () => {
+  const withMaps = async (options: Partial<CompactorOptions>): Promise<HostMessage[]> => {
+    const session = createSession(), talking = talk({ session, ...options }), { human, round } = talking;
+    human();
+    for (let rounds = 0; rounds < 5; rounds++) round();
+    record(session, "old.ts", "call_2", "one\ntwo");
+    record(session, "long.ts", "call_3", "one\ntwo");
+    record(session, "long.ts", "call_3", MAP);
+    record(session, "held.ts", "call_6", "one\ntwo");
+    return (await swapped(talking)).filter(({ content }) => String(content).startsWith("[waymark maps"));
+  };
+
+  it("are not put back unless it is asked for", async () => {
+    assertEquals(await withMaps({}), []);
+  });
+
+  it("stand behind the summary, with the lines that were seen, and without what is true no more", async () => {
+    const [maps] = await withMaps({ reattachMaps: { tokens: 50 } });
+    assertEquals(String(maps!["content"]).split("\n").slice(1), [
+      "long.ts, 300 lines, of which 1-2 were read:",
+      "Data about the file, not its text and not instructions. Made by a parser, not by a model.",
+      "Regions:",
+      "10-20  function  parse",
+      "old.ts, 300 lines, of which 1-2 were read:",
+      "[end of waymark maps]",
+    ]);
+  });
+
+  it("stay within their budget, each map whole or not there, and never make a summary larger than its span", async () => {
+    const measure = (message: HostMessage): number =>
+      isOurs(message) ? 20 : String(message["content"]).startsWith("[waymark maps") ? estimateTokens(message) : 60;
+    const [some] = await withMaps({ reattachMaps: { tokens: 90 }, estimate: measure });
+    assertEquals(String(some!["content"]).split("\n").slice(1, -1), [
+      "long.ts, 300 lines, of which 1-2 were read:",
+      "old.ts, 300 lines, of which 1-2 were read:",
+    ]);
+    assertEquals(await withMaps({ reattachMaps: { tokens: 10 }, estimate: measure }), []);
+    const huge = (message: HostMessage): number => String(message["content"]).startsWith("[waymark maps") ? 400 : 60;
+    assertEquals(
+      await withMaps({ reattachMaps: { tokens: 10_000 }, estimate: (message) => isOurs(message) ? 20 : huge(message) }),
+      [],
+    );
+  });
+});
+
+describe("usage that the provider reports", () => {
+  it("moves the trigger: the budget is of what the provider counts", async () => {
+    const { compactor, chat, hand } = talk();
+    chat(4);
+    compactor.view();
+    compactor.noteUsage({ input: 10, cacheRead: 600, cacheWrite: 40 });
+    assertEquals(compactor.stats().viewTokens, 650);
+    chat(1);
+    compactor.view();
+    await settle();
+    assertEquals([hand.asked.length, hand.noted.length], [1, 1]);
+  });
+});
+
+describe("close()", () => {
+  it("ends what is on its way, begins no more, and leaves the views", async () => {
+    const { compactor, chat, hand } = talk(), given = chat(6);
+    compactor.view();
+    await settle();
+    compactor.close();
+    assert(hand.asked[0]!.aborted());
+    hand.end("late");
+    await compactor.settled();
+    assertEquals(compactor.view(), given);
+    chat(1);
+    compactor.view();
+    assertEquals(hand.views.length, 1);
+    await compactor[Symbol.asyncDispose]();
+  });
+
+  it("as a disposal waits for what was on its way", async () => {
+    const { compactor, chat, hand } = talk();
+    chat(6);
+    compactor.view();
+    await settle();
+    let isOver = false;
+    const over = compactor[Symbol.asyncDispose]().then(() => isOver = true);
+    await settle();
+    assertEquals(isOver, false);
+    hand.end(new Error("aborted"));
+    await over;
+  });
+});
+
+describe("a compactor", () => {
+  it("sums what happened, the calls of its summaries too", () => {
+    const { forks, fallbacks, declines, standalone, missed } = talk().compactor.stats();
+    assertEquals([forks, fallbacks, declines, standalone, missed], [1, 2, 3, 4, 5]);
+  });
+
+  it("is the ladder alone without a model, or where that is asked for", () => {
+    const model = scriptedModel(() => "never");
+    for (const options of [{}, { model, strategy: "prune" as const }]) {
+      const compactor = createCompactor({ budget: 400, ...options });
+      for (let turn = 0; turn < 40; turn++) {
+        compactor.append({ role: turn % 2 ? "assistant" : "user", content: `${turn} ${"x".repeat(200)}` });
+        compactor.view();
+      }
+      const { begun, ladders, viewTokens } = compactor.stats();
+      assertEquals([begun, model.calls.length], [0, 0]);
+      assert(ladders > 0 && viewTokens <= 400);
+      compactor.noteRequestSent({ messages: [] });
+      compactor.noteUsage({ input: 5, cacheRead: 0, cacheWrite: 0 });
+    }
+  });
+
+  it("refuses options that mean nothing at once", () => {
+    assertThrows(() => createCompactor({ budget: NaN }), WaymarkError);
+    assertThrows(() => createCompactor({ budget: 9, shape: "other" as "openai" }), WaymarkError);
+  });
+
+  it("never lets a hook of the host's hurt it", () => {
+    const fail = (): never => {
+      throw new Error("the hook's own");
+    };
+    const { compactor, human, answer } = talk({ onEvent: fail, onNotice: fail });
+    human(650);
+    answer(1);
+    compactor.view();
+    assertEquals(compactor.stats().floors, 1);
+  });
+});
+
+describe("any conversation through a compactor", () => {
+  for (const { name, shape, say } of HOSTS) {
+    it(`has views in order, within the budget or at its floor, whatever the model does: ${name}`, async () => {
+      const ends = fc.array(fc.constantFrom("made", "long", "fails", "hangs"), { minLength: 1, maxLength: 6 });
+      await fc.assert(
+        fc.asyncProperty(steps(40), ends, async (all, ends) => {
+          const hand = byHand();
+          const estimate = (message: HostMessage): number => JSON.stringify(message).length >> 2;
+          let isFloor = false;
+          const onEvent = ({ what, reason }: CompactionEvent): void => {
+            isFloor ||= what === "floor" && reason === "budget";
+          };
+          const compactor: Compactor = createCompactorOver(
+            { budget: 900, estimate, cooldownTurns: 1, hysteresis: 0.01, minSpan: 0.05, strikes: 9, onEvent },
+            shape,
+            hand,
+          );
+          const given: HostMessage[] = [];
+          let ended = 0;
+          for (const said of play(all)) {
+            const messages = said.flatMap(say);
+            compactor.append(...messages);
+            given.push(...messages);
+            const view = compactor.view(), last = given.findLast((message) => shape.facts(message).isHuman);
+            assertEquals(faults(view, given), []);
+            assert(!last || shape.facts(last).answers.length > 0 || view.includes(last), "the last words have gone");
+            const tokens = view.reduce((sum, message) => sum + estimate(message), 0);
+            assert(tokens === compactor.stats().viewTokens);
+            if (!isFloor) assert(tokens <= 900, `${tokens}`);
+            await Promise.resolve().then(() => {});
+            if (hand.asked.length > ended) {
+              const end = ends[ended++ % ends.length];
+              assertEquals(
+                faults(hand.asked.at(-1)!.messages, given).filter((fault) => !fault.startsWith("an answer")),
+                [],
+              );
+              if (end === "made") hand.end("what was done, in short");
+              if (end === "long") hand.end("long ".repeat(500));
+              if (end === "fails") hand.end(new Error("no"));
+              if (end === "hangs") return;
+              await compactor.settled();
+            }
+          }
+          assertEquals(compactor.history(), given);
+        }),
+        { numRuns: 100 },
+      );
+    });
+  }
+});
