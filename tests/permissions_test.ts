@@ -155,4 +155,22 @@ describe("permissions on Deno", { skip: onDeno }, () => {
       );
     }
   });
+
+  it("without any leave serve the reads of a conversation as asked", async () => {
+    const source = `
+      import { createSession, createWaymark } from ${JSON.stringify(join(root, "mod.ts"))};
+      const notices = [], reads = [], session = createSession();
+      const waymark = createWaymark({ session, onNotice: ({ message }) => notices.push(message) });
+      const read = waymark.wrap(({ path }) => "text of " + path);
+      for (const path of ["functions.ts", "functions.ts", "/etc/passwd", "functions.ts"]) reads.push(await read({ path }));
+      console.log("\\n" + JSON.stringify({ reads, notices, given: session.toJSON().given, seen: session.coverage("functions.ts") }));
+    `;
+    const text = "text of functions.ts", reads = [text, text, "text of /etc/passwd", text];
+    await withPermissions(
+      () => [],
+      {},
+      (result) => assertEquals(result as unknown, { reads, notices: [], given: [] }),
+      { source },
+    );
+  });
 });
