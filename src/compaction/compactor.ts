@@ -37,12 +37,14 @@ export function createCompactorOver(
   const told = new Set<string>();
   const sums = { begun: 0, swapped: 0, failed: 0, refused: 0, ladders: 0, cleared: 0, dropped: 0, floors: 0 };
   let lastCall: SummaryCall | undefined, isClosed = false;
+  /** What must stay is over the budget: the ladder comes only for what is worth it. */
+  let isFloor = false;
   /** How long the history was at the last view, and what that view came to. */
   let viewed = -1, viewTokens = 0;
-  /** Usage at which the ladder last found nothing more to take. */
-  let floor: number | undefined;
 
   const used = (): number => meter.used(history.tokens);
+  /** What one estimated token comes to. */
+  const each = (): number => meter.used(1) - meter.used(0);
   const tell = (event: Omit<CompactionEvent, "type">): void => emit({ type: "compaction", ...event });
   const notice = (reason: string, message: string): void => {
     if (!told.has(reason)) notify({ reason, message });
@@ -127,20 +129,20 @@ export function createCompactorOver(
   /** Makes the conversation fit without a model, where it does not. */
   const fit = (): void => {
     if (used() <= budget) {
-      floor = undefined;
+      isFloor = false;
       guard.leftFloor("budget");
       return;
     }
-    if (floor !== undefined && used() < floor + minSpan * budget) return;
-    const before = history.line;
+    const before = history.line, room = meter.room(budget);
     const done = descend(before, {
-      budget: meter.room(budget),
+      budget: room,
       target: meter.room(target * budget),
       protectedRecent,
       clear: createClearing(shape, summaries, (item: ShownItem, message) => history.changed(item, message)),
       noteTokens: history.noteTokens(),
     });
-    const { cleared, dropped } = done;
+    const { cleared, dropped, tokens } = done;
+    if (isFloor && tokens > room && history.tokens - tokens < minSpan * budget / each()) return;
     if (cleared.size + dropped.size > 0) {
       history.descend(done);
       evict(before.filter(({ sequence }) => cleared.has(sequence) || dropped.has(sequence)));
@@ -150,9 +152,9 @@ export function createCompactorOver(
       tell({ what: "ladder", reason: `${cleared.size} messages cleared, ${dropped.size} left out` });
       abandon();
     }
-    floor = used() > budget ? used() : undefined;
-    if (floor === undefined) return;
-    const size = Math.round(floor);
+    isFloor = used() > budget;
+    if (!isFloor) return;
+    const size = Math.round(used());
     foundFloor(
       "budget",
       `The conversation cannot be brought below about ${size} of ${budget} tokens: the rest must stay`,
@@ -174,13 +176,13 @@ export function createCompactorOver(
 
   /** Begins a summary, where one is due. */
   const begin = (view: readonly HostMessage[]): void => {
-    if (!flights || isClosed || flights.isBusy || floor !== undefined) return;
-    const share = used() / budget, each = meter.used(1) - meter.used(0);
+    if (!flights || isClosed || flights.isBusy || isFloor) return;
+    const share = used() / budget;
     if (share < summaryTrigger) guard.leftFloor("trigger");
     if (guard.restraint(share) !== undefined) return;
-    const excess = Math.max(history.tokens - meter.room(target * budget), minSpan * budget / each);
+    const excess = Math.max(history.tokens - meter.room(target * budget), minSpan * budget / each());
     const span = selectSpan(history.line, { excess, protectedRecent });
-    if (!span || !guard.isWorth(span.tokens * each / budget)) {
+    if (!span || !guard.isWorth(span.tokens * each() / budget)) {
       return foundFloor("trigger", "The conversation is large, and what of it may be summarized too little for a call");
     }
     sums.begun++;
@@ -195,7 +197,7 @@ export function createCompactorOver(
     guard.reset();
     meter.reset();
     summarizing?.reset();
-    [viewed, viewTokens, floor, lastCall] = [-1, 0, undefined, undefined];
+    [viewed, viewTokens, isFloor, lastCall] = [-1, 0, false, undefined];
   };
   return {
     append: (...messages) => history.append(messages),

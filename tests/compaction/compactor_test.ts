@@ -406,6 +406,21 @@ describe("a summary", () => {
   });
 });
 
+describe("a floor", () => {
+  it("is left as soon as what must stay has become small enough", () => {
+    const { compactor, human, answer } = talk();
+    human(2_000);
+    answer(10);
+    compactor.view();
+    human(20);
+    compactor.view();
+    assert(compactor.stats().viewTokens <= 1_000);
+    human(2_000);
+    compactor.view();
+    assertEquals(compactor.stats().floors, 2);
+  });
+});
+
 describe("clear() and setMessages()", () => {
   it("forget all that was, a summary on its way too", async () => {
     for (const forget of ["clear", "setMessages"] as const) {
