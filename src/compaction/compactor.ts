@@ -130,8 +130,7 @@ export function createCompactorOver(
   const fit = (): void => {
     if (used() <= budget) {
       isFloor = false;
-      guard.leftFloor("budget");
-      return;
+      return guard.leftFloor("budget");
     }
     const before = history.line, room = meter.room(budget);
     const done = descend(before, {
@@ -153,7 +152,7 @@ export function createCompactorOver(
       abandon();
     }
     isFloor = used() > budget;
-    if (!isFloor) return;
+    if (!isFloor) return guard.leftFloor("budget");
     const size = Math.round(used());
     foundFloor(
       "budget",
