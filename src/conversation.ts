@@ -14,10 +14,8 @@ import { toolResults } from "./residency.ts";
 import type { Coverage, Given, LineSpan, Referred, Session, SessionOptions, SessionState } from "./session_types.ts";
 import type { ReadCall } from "./types.ts";
 
-/** Most files a session knows; the one shown longest ago goes first. */
-const MAX_FILES = 512;
-/** Most things kept of one file. */
-const MAX_GIVEN = 64;
+/** Most files a session knows, the one shown longest ago goes first, and most things kept of one of them. */
+const MAX_FILES = 512, MAX_GIVEN = 64;
 /** Most text kept, in UTF-16 code units: more than any context window holds. */
 const MAX_TEXT = 8 << 20;
 /** Most references remembered, for a repeat to be known as insistence. */
@@ -29,7 +27,7 @@ export interface Asked {
   isVoid: boolean;
   running: number;
   /** Takes back what was recorded of it. */
-  takeBack?: () => void;
+  takeBack?: (() => void) | undefined;
 }
 
 /** A range of a file at one hash. */
@@ -114,20 +112,18 @@ export class Conversation implements Session {
 
   /** A read goes to the tool, or is answered. Equal ones at once, or in one turn, know of each other from then on. */
   ask(call: ReadCall): Asked {
-    const key = keyOf(call), asked = this.#asked.get(key) ?? { isVoid: false, running: 0 };
-    if (this.#asked.has(key)) {
-      asked.isVoid = true;
-      asked.takeBack?.();
-    }
+    const key = this.#keyOf(call), equal = this.#asked.get(key), asked = equal ?? { isVoid: false, running: 0 };
+    if (equal) equal.takeBack?.(), equal.isVoid = true;
     asked.running++;
     this.#asked.set(key, asked);
     this.#asks.set(this.#whole.get(call) ?? call, asked);
     return asked;
   }
 
-  /** Whether an equal read was made in this turn, or is on its way. */
-  isAsked(call: ReadCall): boolean {
-    return this.#asked.has(keyOf(call));
+  /** The result goes nowhere: when the read is made again, that is no equal one. */
+  withdraw(call: ReadCall, asked: Asked): void {
+    asked.takeBack?.();
+    if (!asked.isVoid && this.#asked.get(this.#keyOf(call)) === asked) this.#asked.delete(this.#keyOf(call));
   }
 
   /** Notes something else that the result of a read gave, unless nothing is recorded of it; how to take that back. */
@@ -141,7 +137,7 @@ export class Conversation implements Session {
 
   /** The read came back. Where turns are never counted, what comes later is no part of its batch. */
   answered(call: ReadCall, asked: Asked): void {
-    const key = keyOf(call);
+    const key = this.#keyOf(call);
     if (--asked.running === 0 && this.#turn === 0 && this.#asked.get(key) === asked) this.#asked.delete(key);
   }
 
@@ -160,8 +156,7 @@ export class Conversation implements Session {
     this.#size += given.text.length;
     if (all.length > MAX_GIVEN) this.#size -= all.shift()!.text.length;
     while (this.#given.size > MAX_FILES || (this.#size > MAX_TEXT && this.#given.size > 0)) {
-      const oldest = this.#given.keys().next().value!;
-      this.#keep(() => false, oldest);
+      this.#keep(() => false, this.#given.keys().next().value!); // the oldest
     }
   }
 
@@ -180,16 +175,15 @@ export class Conversation implements Session {
   /** Other versions of a file of which lines are held, the latest first. */
   olderVersions({ file, hash }: Pick<Version, "file" | "hash">): { hash: string; lines: number }[] {
     const versions = new Map<string, number>();
-    for (const given of (this.#given.get(file) ?? []).toReversed()) {
-      if (given.kind === "lines" && given.hash !== hash && !versions.has(given.hash)) {
-        versions.set(given.hash, given.lines);
-      }
+    for (const { kind, hash: own, lines } of (this.#given.get(file) ?? []).toReversed()) {
+      if (kind === "lines" && own !== hash && !versions.has(own)) versions.set(own, lines);
     }
     return [...versions].map(([hash, lines]) => ({ hash, lines }));
   }
 
-  /** The map of this content, where it stands in the conversation. */
-  mapOf(file: string, hash: string): Given | undefined {
+  /** The map of this content, where it stands in the conversation; none for a read that repeats one of this turn. */
+  mapOf(file: string, hash: string, call?: ReadCall): Given | undefined {
+    if (call && this.#asked.has(this.#keyOf(call))) return undefined;
     return this.#given.get(file)?.findLast((given) => given.kind === "map" && given.hash === hash);
   }
 
@@ -200,17 +194,17 @@ export class Conversation implements Session {
 
   /** A read was answered by a reference. */
   refer(call: ReadCall, { file, start, end }: Omit<Version, "hash">): void {
-    const asked = this.#whole.get(call) ?? call, read = keyOf(asked);
+    const read = this.#keyOf(call);
     this.#referred.delete(read);
     this.#referred.set(read, { read, file, start, end, turn: this.#turn });
     if (this.#referred.size > MAX_REFERRED) this.#referred.delete(this.#referred.keys().next().value!);
     // Of it and an equal one in this turn the host may keep either result.
-    if (this.#turn && !this.#asks.has(asked)) this.ask(call);
+    if (this.#turn && !this.#asks.has(this.#whole.get(call) ?? call)) this.ask(call);
   }
 
   /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
   insists(call: ReadCall): boolean {
-    return this.#referred.delete(keyOf(this.#whole.get(call) ?? call));
+    return this.#referred.delete(this.#keyOf(call));
   }
 
   /** Whether a read asks for lines that were just answered by a reference, and others with them. */
@@ -224,6 +218,12 @@ export class Conversation implements Session {
     return this.#turn === 0 || turn < this.#turn;
   }
 
+  /** What a read asks for; of one that was shortened, what was asked for. */
+  #keyOf(call: ReadCall): string {
+    const { path, cwd = "", start, count } = this.#whole.get(call) ?? call;
+    return [cwd, path, start, count].join("\0");
+  }
+
   #all(): Given[] {
     return [...this.#given.values()].flat();
   }
@@ -232,6 +232,7 @@ export class Conversation implements Session {
     for (const [file, all] of only === undefined ? [...this.#given] : [[only, this.#given.get(only) ?? []] as const]) {
       const kept = all.filter(isThere);
       if (kept.length === all.length) continue;
+      this.#size -= sizeOf(all) - sizeOf(kept);
       if (kept.length) this.#given.set(file, kept);
       else this.#given.delete(file);
       // Who reads again what is gone does not insist.
@@ -241,10 +242,9 @@ export class Conversation implements Session {
         this.#referred.delete(read);
       }
     }
-    this.#size = this.#all().reduce((size, { text }) => size + text.length, 0);
   }
 }
 
-function keyOf({ path, cwd = "", start, count }: ReadCall): string {
-  return [cwd, path, start, count].join("\0");
+function sizeOf(all: readonly Given[]): number {
+  return all.reduce((size, { text }) => size + text.length, 0);
 }

@@ -200,9 +200,7 @@ export function guardReads(parts: GuardParts): Middleware {
     const long = await probe(call, conversation).catch(() => undefined);
     if (!long) return await next(call);
 
-    const { file, real } = long, { hash } = file;
-    const isRepeated = conversation?.isAsked({ ...call, count: maxLines });
-    const given = isRepeated ? undefined : conversation?.mapOf(real, hash); // of equal results the host may keep either
+    const { file, real } = long, { hash } = file, given = conversation?.mapOf(real, hash, call);
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
       return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);

@@ -20,7 +20,7 @@ import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
 import { conversationOf } from "./session.ts";
 import type { RenderDiff } from "./reread_diff.ts";
-import type { LineSpan, Session } from "./session_types.ts";
+import type { Given, LineSpan, Session } from "./session_types.ts";
 import type { FileSource, Middleware, ReadCall, ReadOutcome } from "./types.ts";
 
 /** What the re-read guard does beside referring back. */
@@ -58,8 +58,6 @@ export interface RereadParts extends RereadRules {
 export interface Wanted extends LineSpan {
   readonly file: string;
   readonly hash: string;
-  /** Bytes of these lines. */
-  readonly size: number;
   readonly text: () => string;
   /** How many lines the file has. */
   readonly total: () => number;
@@ -91,20 +89,22 @@ export function guardRereads(parts: RereadParts): Middleware {
   const emit = quiet(parts.onEvent);
   checkNames({ exempt });
 
-  const want = async (call: ReadCall): Promise<Wanted | undefined> => {
+  const want = async (call: ReadCall, conversation: Conversation): Promise<Wanted | undefined> => {
     const place = project.locate(call.path, call.cwd);
     if (isExempt(call.path, exempt) || isExempt(place.real, exempt)) return undefined;
-    return wantedOf(call, await project.snapshot(call, place));
+    const snapshot = await project.snapshot(call, place),
+      versions = conversation.olderVersions({ file: place.real, hash: "" });
+    return wantedOf(call, snapshot, versions.find(({ hash }) => hash === snapshot.hash)?.lines);
   };
 
   /** An answer in place of lines that the conversation holds. */
   const answer = (
     { path }: ReadCall,
     kind: "reference" | "diff",
-    { text, lines, wanted }: { text: string; lines: number; wanted: Wanted },
+    { text, lines, wanted, instead }: { text: string; lines: number; wanted: Wanted; instead: string },
   ): ReadOutcome => {
-    const { start, end, size } = wanted;
-    emit({ type: kind, path, start, end, tokensSaved: estimateTokens(size) - estimateTokens(text) });
+    const { start, end } = wanted;
+    emit({ type: kind, path, start, end, tokensSaved: estimateTokens(instead) - estimateTokens(text) });
     return { annotations: [{ kind, text, path, start, end, lines }] };
   };
 
@@ -122,7 +122,7 @@ export function guardRereads(parts: RereadParts): Middleware {
       turn: conversation.turn ? Math.max(...held.map((given) => given.turn)) : undefined,
       shownAs: names.includes(path) ? undefined : names.at(-1),
     });
-    return answer(call, "reference", { text, lines, wanted });
+    return answer(call, "reference", { text, lines, wanted, instead: textOf(held, wanted) });
   };
 
   /** What changed, in place of the lines that came back, where all of them were shown and the change is small. */
@@ -138,7 +138,7 @@ export function guardRereads(parts: RereadParts): Middleware {
     const text = renderDiff(call, wanted, conversation);
     if (text === undefined) return undefined;
     conversation.refer(call, wanted);
-    return answer(call, "diff", { text, lines: wanted.total(), wanted });
+    return answer(call, "diff", { text, lines: wanted.total(), wanted, instead: wanted.text() });
   };
 
   /** Notes what the text of a result really gave; how to take that back. */
@@ -164,7 +164,7 @@ export function guardRereads(parts: RereadParts): Middleware {
     if (!conversation) return await next(call);
     const { era } = conversation;
     const isFresh = call.fresh || conversation.insists(call);
-    const wanted = await want(call).catch(() => undefined);
+    const wanted = await want(call, conversation).catch(() => undefined);
     if (!wanted) return await next(call);
     const canAnswer = call.answerable && !isFresh;
     const reference = canAnswer ? refer(call, wanted, conversation) : undefined;
@@ -173,23 +173,22 @@ export function guardRereads(parts: RereadParts): Middleware {
     const asked = conversation.ask(call);
     let outcome: ReadOutcome;
     try {
-      outcome = await next(isFresh ? { ...call, fresh: true } : call);
+      const made = await next(isFresh ? { ...call, fresh: true } : call);
+      outcome = { ...made, discard: () => (conversation.withdraw(call, asked), made.discard?.()) };
     } finally {
       conversation.answered(call, asked);
     }
-    const isPart = !asked.isVoid && era === conversation.era;
-    if (outcome.failed || outcome.text === undefined || !isPart) return outcome;
+    const { failed, text } = outcome, isPart = !asked.isVoid && era === conversation.era;
+    if (failed || text === undefined || !isPart) return outcome;
     if (
       canAnswer && onChange === "diff" &&
-      exactLines(outcome.text, wanted.text(), nameOf(call)) > wanted.end - wanted.start
+      exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start
     ) {
       const diff = await differ(call, wanted, conversation).catch(() => undefined);
       if (diff) return outcome.discard?.(), diff;
     }
-    const takeBack = record(call, wanted, outcome.text, conversation);
-    if (!takeBack) return outcome;
-    asked.takeBack = takeBack;
-    return { ...outcome, discard: () => (takeBack(), outcome.discard?.()) };
+    asked.takeBack = record(call, wanted, text, conversation);
+    return outcome;
   };
 }
 
@@ -219,16 +218,32 @@ function renderReference({ path, start, end, lines, turn, shownAs }: ReferenceFa
 /** Beside this file. `diff` is an npm package: named like this, it is fetched only when a change is first shown. */
 const CHANGES: string = import.meta.url.replace(/reread_guard(?=\.\w+$)/, "reread_diff");
 
-/** The lines a read asks for; `undefined` where there are none. */
-function wantedOf({ start, count = Infinity }: ReadCall, { real, bytes, hash }: Snapshot): Wanted | undefined {
-  const { from, to, lines } = lineRange(bytes, start, count), end = start + lines - 1;
-  return lines === 0 ? undefined : {
+/** The lines a read asks for; `undefined` where there are none. Where it is known how many the file has, none are counted. */
+function wantedOf(
+  { start, count = Infinity }: ReadCall,
+  { real, bytes, hash }: Snapshot,
+  known: number | undefined,
+): Wanted | undefined {
+  let found: ReturnType<typeof lineRange> | undefined;
+  const range = () => found ??= lineRange(bytes, start, count);
+  const end = known === undefined ? start + range().lines - 1 : Math.min(known, start + count - 1);
+  return end < start ? undefined : {
     file: real,
     hash,
     start,
     end,
-    size: to - from,
-    text: () => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(from, to)),
-    total: () => end + countLines(bytes.subarray(to)),
+    text: () => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(range().from, range().to)),
+    total: () => known ?? end + countLines(bytes.subarray(range().to)),
   };
+}
+
+/** The lines that are not given again: of one result that holds them all they are had without a look at the file. */
+function textOf([first, ...others]: readonly Given[], { start, end, text }: Wanted): string {
+  if (!first || others.length) return text();
+  const endings = (count: number, at: number): number => {
+    for (; count > 0; count--) at = first.text.indexOf("\n", at) + 1 || first.text.length;
+    return at;
+  };
+  const from = endings(start - first.start, 0);
+  return first.text.slice(from, end === first.end ? undefined : endings(end - start + 1, from));
 }

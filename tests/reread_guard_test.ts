@@ -753,6 +753,19 @@ describe("what is never recorded", () => {
       }
     }));
 
+  it("but the read that is made again, where the first result did not stand, is no equal one", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const session = createSession(), { read: plain, calls } = plainTool(folder);
+      const tool = (args: PlainArguments) => calls.length ? plain(args) : (plain(args), "something else");
+      const read = wrap(tool, compose(readGuard({ session }), rereadGuard({ session })), {
+        facts: () => ({ cwd: folder }),
+      });
+      session.nextTurn();
+      assertStringIncludes(await read({ path: "a.ts" }), code(300));
+      assertEquals([calls.length, session.coverage(join(folder, "a.ts"))?.whole], [2, true]);
+    }));
+
   it("two equal reads at once where turns are not counted", () =>
     talking(async ({ folder, session, read }) => {
       put(folder, "a.ts", TEXT);
