@@ -330,7 +330,7 @@ class Machine {
     const { counted, tells } = this.#history;
     talk.turn++;
     talk.asked.clear();
-    talk.maps = talk.maps.map((map) => ({ ...map, range: undefined }));
+    talk.maps = talk.maps.map((map) => ({ ...map, asked: undefined }));
     if (counted && talk.kind !== "stranger") talk.session.nextTurn();
     if (counted && talk.kind === "stranger") talk.turn = talk.session.turn;
     for (const [key, referred] of talk.referred) if (!isLive(referred, talk, counted)) talk.referred.delete(key);
@@ -442,10 +442,11 @@ class Machine {
   }
 
   /** Of equal calls in one batch the host keeps one, and need not say so. */
-  #keepOne(talk: Talk, made: readonly { id: string; asked: Asked }[], keep: Keep): void {
+  #keepOne(talk: Talk, made: readonly Made[], keep: Keep): void {
     const kept = new Map<string, string>();
-    for (const { id, asked } of made) {
-      const key = JSON.stringify(asked);
+    for (const { id, asked, how } of made) {
+      // Where turns are not counted, a fresh read may be through before an equal one at the same time has begun.
+      const key = JSON.stringify([asked, this.#history.counted || how]);
       if (keep === "last" || !kept.has(key)) kept.set(key, id);
     }
     const gone = new Set(made.map(({ id }) => id).filter((id) => ![...kept.values()].includes(id)));
@@ -539,7 +540,7 @@ class Machine {
       mustPointToMap: false,
     };
     const isMapGiven = talk.kind === "known" && talk.maps.some((map) => map.file === file && map.hash === hash);
-    const isRepeated = talk.asked.has(keyOf({ ...asked, limit: 200 }));
+    const isRepeated = talk.asked.has(keyOf(asked));
     const must = eligible && how === "plain" && !insists && !nudged && this.#answerable.has(asked.tool) &&
       (!capped || isMapGiven || this.#mapped.get(file!) === hash) && isCovered(talk, expected, counted);
     return { ...expected, must, mustPointToMap: capped && isOwn && isMapGiven && insists === false && !isRepeated };
@@ -727,7 +728,7 @@ class Machine {
     made: Made,
     { notes, answered, threw, entry, isSure }: Parsed & { entry: Entry | undefined; isSure: boolean },
   ): void {
-    const { expected, asked, how, trace, args, id } = made, { file, hash, start, end, eligible } = expected;
+    const { expected, asked, how, trace, id } = made, { file, hash, start, end, eligible } = expected;
     const { invocations } = trace, { counted } = this.#history, key = keyOf(asked), maps = notes.filter(isMap);
     for (const { result } of invocations) {
       const isFailed = (result as { isError?: boolean } | undefined)?.isError === true;
@@ -738,23 +739,16 @@ class Machine {
     if (answered) talk.referred.set(key, { file: file!, start, end, turn: talk.turn, maybe: false });
     else if (how !== "fresh") talk.referred.delete(key);
 
-    // Equal reads that went to the tool in one turn, or at once where turns are not counted: nothing of them is known.
-    const ranges = new Set(invocations.map((run) => keyOf({ ...asked, limit: run.args === args ? asked.limit : 200 })));
-    if (answered && counted && !invocations.length) {
-      ranges.add(keyOf({ ...asked, limit: expected.capped ? 200 : asked.limit }));
-    }
-    const isAsked = eligible && ranges.size > 0;
-    let isVoid = false;
-    for (const range of isAsked ? ranges : []) {
-      const other = talk.asked.get(range);
-      isVoid = talk.asked.has(range);
-      if (isVoid) talk.maps = talk.maps.filter((map) => map.range !== range);
-      if (isVoid && isSure) talk.rows = talk.rows.filter((row) => row !== other);
+    // Equal reads of one turn, or at once where turns are not counted: nothing of them is known.
+    const isAsked = eligible && (counted || invocations.length > 0), isVoid = isAsked && talk.asked.has(key);
+    if (isVoid) {
+      const other = talk.asked.get(key);
+      if (isSure) talk.rows = talk.rows.filter((row) => row !== other);
       else if (other) other.maybe = true;
-      talk.asked.set(range, undefined);
+      talk.maps = talk.maps.filter((map) => map.asked !== key);
     }
-    const first = [...ranges][0]!;
-    if (!isVoid) talk.maps.push(...maps.map((text) => ({ file: file!, hash, text, id, range: first })));
+    if (isAsked) talk.asked.set(key, undefined);
+    if (!isVoid) talk.maps.push(...maps.map((text) => ({ file: file!, hash, text, id, asked: key })));
     const shown = entry?.shown;
     if (answered || threw || !shown?.verified || !eligible) return;
     if (asked.tool === "gutter" && shown.lines.length < 2) return; // one number alone may be the file's own
@@ -774,7 +768,7 @@ class Machine {
         text.every((line) => line.trim() === ""),
     };
     talk.rows.push(row);
-    if (isAsked) talk.asked.set([...ranges].at(-1)!, row);
+    if (isAsked) talk.asked.set(key, row);
   }
 }
 

@@ -49,8 +49,8 @@ export interface Talk {
   entries: Entry[];
   turn: number;
   rows: Row[];
-  /** Maps, with the range asked for in this turn: an equal read makes it void. */
-  maps: (GivenMap & { readonly id: string; readonly range: string | undefined })[];
+  /** Maps, with what was asked for in this turn: an equal read makes it void. */
+  maps: (GivenMap & { readonly id: string; readonly asked: string | undefined })[];
   readonly referred: Map<string, Referred>;
   /** Reads of this turn that went to the tool, by what they asked for; with the row they left. */
   readonly asked: Map<string, Row | undefined>;
