@@ -135,9 +135,9 @@ function createCommands(io: CommandIo, say: (text: string) => void): Command {
     .argument("<line>", "the line, from 1", toWhole)
     .option("--json", "print {status, region?} on one line; status is found, between, stale or absent");
   add("stats", "say what the cache holds", stats).option("--json", "print it on one line");
-  add("forget <path>", "drop the maps of a file", forget);
   add("digests <session>", "print what the ledger of a session holds of its tool results", digests)
     .option("--json", "print {session, rows, unread} on one line");
+  add("forget <path>", "drop the maps of a file", forget);
   add("prune", "drop the maps of files that are gone", prune);
   return program;
 }
