@@ -94,7 +94,7 @@ describe("the README", () => {
     const commands = [...stdout.slice(stdout.indexOf("Commands:")).matchAll(/^ {2}(\w+) /gm)].map(([, name = ""]) =>
       name
     );
-    assertEquals(commands, ["read", "map", "at", "stats", "forget", "prune", "help"]);
+    assertEquals(commands, ["read", "map", "at", "stats", "digests", "forget", "prune", "help"]);
     const section = readme.slice(readme.indexOf("## On the command line"));
     for (const name of commands.slice(0, -1)) assertMatch(section, new RegExp(`\`${name}\\b`));
     for (const option of ["--root", "--model NAME", "--no-model", "--max-lines"]) assertStringIncludes(section, option);
