@@ -91,10 +91,13 @@ export function guardRereads(parts: RereadParts): Middleware {
 
   const want = async (call: ReadCall, conversation: Conversation): Promise<Wanted | undefined> => {
     const place = project.locate(call.path, call.cwd);
-    if (isExempt(call.path, exempt) || isExempt(place.real, exempt)) return undefined;
-    const snapshot = await project.snapshot(call, place),
-      versions = conversation.olderVersions({ file: place.real, hash: "" });
-    return wantedOf(call, snapshot, versions.find(({ hash }) => hash === snapshot.hash)?.lines);
+    const { real } = place, names = real === call.path ? [real] : [call.path, real];
+    if (names.some((name) => isExempt(name, exempt))) return undefined;
+    // Of bytes known to be text, with so many lines, neither is found out again.
+    const versions = conversation.olderVersions({ file: real, hash: "" });
+    const known = (hash: string): number | undefined => versions.find((version) => version.hash === hash)?.lines;
+    const snapshot = await project.snapshot(call, place, (hash) => known(hash) !== undefined);
+    return wantedOf(call, snapshot, known(snapshot.hash));
   };
 
   /** An answer in place of lines that the conversation holds. */
@@ -104,7 +107,7 @@ export function guardRereads(parts: RereadParts): Middleware {
     { text, lines, wanted, instead }: { text: string; lines: number; wanted: Wanted; instead: string },
   ): ReadOutcome => {
     const { start, end } = wanted;
-    emit({ type: kind, path, start, end, tokensSaved: estimateTokens(instead) - estimateTokens(text) });
+    emit({ type: kind, path, start, end, tokensSaved: estimateTokens(instead.length) - estimateTokens(text.length) });
     return { annotations: [{ kind, text, path, start, end, lines }] };
   };
 
@@ -171,13 +174,13 @@ export function guardRereads(parts: RereadParts): Middleware {
     if (reference) return reference;
 
     const asked = conversation.ask(call);
-    let outcome: ReadOutcome;
+    let made: ReadOutcome;
     try {
-      const made = await next(isFresh ? { ...call, fresh: true } : call);
-      outcome = { ...made, discard: () => (conversation.withdraw(call, asked), made.discard?.()) };
+      made = await next(isFresh ? { ...call, fresh: true } : call);
     } finally {
       conversation.answered(call, asked);
     }
+    const outcome = { ...made, discard: () => (conversation.withdraw(call, asked), made.discard?.()) };
     const { failed, text } = outcome, isPart = !asked.isVoid && era === conversation.era;
     if (failed || text === undefined || !isPart) return outcome;
     if (
@@ -185,7 +188,7 @@ export function guardRereads(parts: RereadParts): Middleware {
       exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start
     ) {
       const diff = await differ(call, wanted, conversation).catch(() => undefined);
-      if (diff) return outcome.discard?.(), diff;
+      if (diff) return made.discard?.(), diff; // an equal read of this turn is one still
     }
     asked.takeBack = record(call, wanted, text, conversation);
     return outcome;

@@ -353,7 +353,7 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "who repeats a read after a reference gets the lines",
     file: "src/conversation.ts",
-    from: "return this.#referred.delete(keyOf(this.#whole.get(call) ?? call));",
+    from: "return this.#referred.delete(this.#keyOf(call));",
     to: "return false;",
     test: "reread_guard_test.ts",
     named: "hands the call on as it is, fresh where it is insisted on",
@@ -385,8 +385,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "equal reads in one batch are not recorded",
     file: "src/conversation.ts",
-    from: "asked.isVoid = true;",
-    to: "",
+    from: "equal.takeBack?.(), equal.isVoid = true;",
+    to: "equal.takeBack?.();",
     test: "reread_guard_test.ts",
     named: "two equal reads in one parallel batch",
   },
@@ -425,8 +425,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "errors are not recorded",
     file: "src/reread_guard.ts",
-    from: "if (outcome.failed || outcome.text",
-    to: "if (outcome.text",
+    from: "if (failed || text === undefined",
+    to: "if (text === undefined",
     test: "reread_guard_test.ts",
     named: "an error, thrown or told",
   },
@@ -489,8 +489,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a session knows at most 512 files",
     file: "src/conversation.ts",
-    from: "const MAX_FILES = 512;",
-    to: "const MAX_FILES = 5120;",
+    from: "const MAX_FILES = 512,",
+    to: "const MAX_FILES = 5120,",
     test: "conversation_test.ts",
     named: "are 512 files, of which the one shown longest ago goes first",
   },

@@ -341,6 +341,19 @@ describe("who is told of a change", () => {
       assert(isDiff(await read()), "two turns later it is the same change to the same lines");
     }));
 
+  it("is recorded as shown nothing by who asks again in the same turn: of equal reads the host may keep either result", () =>
+    talking(async ({ session, read, write }) => {
+      const after = join(LINES.with(10, "new"));
+      write(join(LINES));
+      session.nextTurn();
+      await read();
+      const before = session.toJSON().given;
+      write(after);
+      session.nextTurn();
+      assertEquals([isDiff(await read()), await read()], [true, after]);
+      assertEquals(session.toJSON().given, before);
+    }));
+
   it("who marks a read fresh, or asks for these lines and others, gets lines", () =>
     talking(async ({ session, read, write }) => {
       const after = join(LINES.with(10, "new"));
