@@ -449,7 +449,7 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "files that instruct an agent are exempt",
     file: "src/reread_guard.ts",
-    from: "if (isExempt(call.path, exempt) || isExempt(place.real, exempt)) return undefined;",
+    from: "if (names.some((name) => isExempt(name, exempt))) return undefined;",
     to: "",
     test: "reread_guard_test.ts",
     named: "are shown again however often they are asked for, in whatever case they are written",
