@@ -183,10 +183,8 @@ export function guardRereads(parts: RereadParts): Middleware {
     const outcome = { ...made, discard: () => (conversation.withdraw(call, asked), made.discard?.()) };
     const { failed, text } = outcome, isPart = !asked.isVoid && era === conversation.era;
     if (failed || text === undefined || !isPart) return outcome;
-    if (
-      canAnswer && onChange === "diff" &&
-      exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start
-    ) {
+    const isWhole = () => exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start;
+    if (canAnswer && onChange === "diff" && isWhole()) {
       const diff = await differ(call, wanted, conversation).catch(() => undefined);
       if (diff) return made.discard?.(), diff; // an equal read of this turn is one still
     }
