@@ -48,7 +48,7 @@ export class Conversation implements Session {
   readonly #given = new Map<string, Given[]>();
   readonly #referred = new Map<string, Referred>();
   readonly #asked = new Map<string, Asked>();
-  /** Reads as they were asked for, of those that stand for them; and what is known of each on its way. */
+  /** Reads as they were asked for, of those that were shortened; and what is known of each on its way. */
   readonly #whole = new WeakMap<ReadCall, ReadCall>();
   readonly #asks = new WeakMap<ReadCall, Asked>();
 
@@ -116,7 +116,7 @@ export class Conversation implements Session {
     if (equal) equal.takeBack?.(), equal.isVoid = true;
     asked.running++;
     this.#asked.set(key, asked);
-    this.#asks.set(this.#whole.get(call) ?? call, asked);
+    if (this.#whole.has(call)) this.#asks.set(this.#whole.get(call)!, asked);
     return asked;
   }
 

@@ -77,6 +77,15 @@ export function createProject(options: ProjectOptions): Project {
     }
   };
 
+  const readAny = async ({ path, real, facts }: Place, signal?: AbortSignal): Promise<Uint8Array> => {
+    const bytes = source
+      ? await readFrom(source, real, { signal, timeoutMs })
+      : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
+    if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+    refuseSize(path, bytes.length);
+    return bytes;
+  };
+
   const project: Project = {
     root: findOwnRoot,
     cache,
@@ -122,20 +131,17 @@ export function createProject(options: ProjectOptions): Project {
         ? { key: real, cache: outside }
         : { key: key ?? real, cache: await cache() };
     },
-    async read({ path, real, facts }, signal) {
-      const bytes = source
-        ? await readFrom(source, real, { signal, timeoutMs })
-        : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
-      if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
-      refuseSize(path, bytes.length);
-      refuseBinary(path, bytes);
+    async read(place, signal) {
+      const bytes = await readAny(place, signal);
+      refuseBinary(place.path, bytes);
       return bytes;
     },
-    async snapshot(call, place) {
+    async snapshot(call, place, isText) {
       const known = shared.get(call);
       if (known?.real === place.real) return known;
-      const bytes = await project.read(place, call.signal);
-      return { real: place.real, bytes, hash: await sha256(bytes) };
+      const bytes = await readAny(place, call.signal), hash = await sha256(bytes);
+      if (!isText?.(hash)) refuseBinary(place.path, bytes);
+      return { real: place.real, bytes, hash };
     },
     share: (call, snapshot) => void shared.set(call, snapshot),
     async identify(place, bytes, signal) {

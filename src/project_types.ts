@@ -56,8 +56,8 @@ export interface Project {
   window(place: Place, start: number, count: number): LineWindow;
   /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
   read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
-  /** Reads and hashes it for a layer; what an outer one shared of this very call is not read again. Rejects as `read` does. */
-  snapshot(call: ReadCall, place: Place): Promise<Snapshot>;
+  /** Reads and hashes it for a layer; what an outer one shared of this very call is not read again. Rejects as `read` does; what `isText` need not be found out. */
+  snapshot(call: ReadCall, place: Place, isText?: (hash: string) => boolean): Promise<Snapshot>;
   /** Lends what was read to the layers within, for as long as the call goes on. */
   share(call: ReadCall, snapshot: Snapshot): void;
   /** Finds out what was read: its hash, and the place where its map is kept. Without bytes the file is hashed in chunks. */
