@@ -690,7 +690,7 @@ class Machine {
         "a difference where there may be none",
         facts,
       );
-      checkDiff(diff, { expected, visible, isNumbered: counted && this.#history.ids });
+      checkDiff(diff, { expected, visible, counted, ids: this.#history.ids });
       this.#count("difference");
     }
     for (const note of notes.filter(isMapReference)) {

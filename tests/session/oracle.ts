@@ -222,7 +222,12 @@ export function parseDiff(
 /** A difference is true: applied to lines that stand in the conversation it gives what the disk has. */
 export function checkDiff(
   text: string,
-  { expected, visible, isNumbered }: { expected: Expected; visible: readonly Entry[]; isNumbered: boolean },
+  { expected, visible, counted, ids }: {
+    expected: Expected;
+    visible: readonly Entry[];
+    counted: boolean;
+    ids: boolean;
+  },
 ): void {
   const { start, end, total, turn, hunks } = parseDiff(text), now = expected.lines;
   hold(
@@ -232,7 +237,7 @@ export function checkDiff(
   );
   const versions = new Map<string, { lines: (string | undefined)[]; turns: Set<number> }>();
   for (const entry of visible) {
-    if (!entry.shown || entry.shown.file !== expected.file) continue;
+    if (!entry.shown || (ids && entry.shown.file !== expected.file)) continue;
     const { hash, verified } = entry.shown, version = versions.get(hash) ?? { lines: [], turns: new Set() };
     versions.set(hash, version);
     version.turns.add(entry.turn);
@@ -240,7 +245,7 @@ export function checkDiff(
     for (let index = 0; index < count; index++) version.lines[entry.shown.start + index] = entry.shown.lines[index];
   }
   const fits = [...versions.values()].some(({ lines, turns }) => {
-    if (isNumbered && !turns.has(turn!)) return false;
+    if (counted && ids && !turns.has(turn!)) return false;
     const made: (string | undefined)[] = [];
     let at = start;
     for (const hunk of hunks) {
