@@ -4,6 +4,8 @@
  * @module
  */
 
+import { toolUseMutations } from "./mutations_tool_use.ts";
+
 /** One line of the source, broken on purpose. */
 export interface Mutation {
   /** What is promised, in the words of ARCHITECTURE.md's list. */
@@ -526,4 +528,5 @@ export const mutations: readonly Mutation[] = [
     test: "read_guard_test.ts",
     named: "is given again for other bytes, and pointed back to once the old ones are back",
   },
+  ...toolUseMutations,
 ];
