@@ -12,12 +12,12 @@ import { createClearing } from "./clearing.ts";
 import type { Compactor, CompactorStats } from "./compactor_types.ts";
 import { estimateTokens } from "./estimate.ts";
 import { createFlights, type Ready } from "./flight.ts";
-import { checkOptions, guardRules, StormGuard } from "./guard.ts";
+import { checkOptions, compactorRules, StormGuard } from "./guard.ts";
 import { History, type ShownItem } from "./history.ts";
-import { descend } from "./ladder.ts";
+import { descend, oldSummaries, sizeOfSummaries } from "./ladder.ts";
 import { createMeter } from "./meter.ts";
 import { renderSummary } from "./own_text.ts";
-import { renderReattached } from "./reattach.ts";
+import { reattached } from "./reattach.ts";
 import { placeSpan, selectSpan } from "./span.ts";
 import type { CompactionEvent, CompactorOptions, HostMessage, MessageShape, SummaryCall } from "./types.ts";
 import type { Summarizing } from "./summarize.ts";
@@ -29,10 +29,10 @@ export function createCompactorOver(
   summarizing: Summarizing | undefined,
 ): Compactor {
   checkOptions(options);
-  const { budget, session, summaries, reattachMaps = false } = options;
-  const { summaryTrigger, target, protectedRecent, minSpan, ...rules } = guardRules(options);
+  const { budget, session, summaries, reattachMaps = false, foldSummaries = false } = options;
+  const rules = compactorRules(options), { summaryTrigger, target, protectedRecent, minSpan, summaryShare } = rules;
   const history = new History({ shape, estimate: options.estimate ?? estimateTokens }), meter = createMeter(budget);
-  const guard = new StormGuard({ ...rules, summaryTrigger, minSpan });
+  const guard = new StormGuard(rules);
   const emit = quiet(options.onEvent), notify = quiet(options.onNotice);
   const told = new Set<string>();
   const sums = { begun: 0, swapped: 0, failed: 0, refused: 0, ladders: 0, cleared: 0, dropped: 0, floors: 0 };
@@ -78,17 +78,12 @@ export function createCompactorOver(
   };
 
   /** What is put after a summary of the files whose lines leave with the span. */
-  const reattached = (items: readonly ShownItem[], room: number): HostMessage | undefined => {
+  const mapsOf = (items: readonly ShownItem[], room: number): HostMessage | undefined => {
     if (!reattachMaps || !session) return undefined;
     const measure = (text: string): number => history.estimate(shape.user(text));
     const leaving = new Set(items.flatMap(({ facts }) => facts.answers));
-    const tokens = Math.min(reattachMaps.tokens, room);
-    try {
-      const text = renderReattached(session.toJSON().given, { leaving, tokens, measure });
-      return text === undefined ? undefined : shape.user(text);
-    } catch {
-      return undefined; // a session of the host's own making that keeps no such record
-    }
+    const text = reattached(session, { leaving, tokens: Math.min(reattachMaps.tokens, room), measure });
+    return text === undefined ? undefined : shape.user(text);
   };
 
   /** Puts a finished summary in the place of its span. */
@@ -104,13 +99,16 @@ export function createCompactorOver(
       if (isEmpty || !(tokens < made.span.tokens)) strike("not-smaller");
       return;
     }
-    const maps = reattached(items, span.tokens - tokens - 1);
+    const maps = mapsOf(items, span.tokens - tokens - 1);
     const messages = [
       { message, kind: "summary" as const },
       ...(maps ? [{ message: maps, kind: "message" as const }] : []),
     ];
     history.replace(span, messages);
     evict(items);
+    const dropped = foldSummaries ? new Set<number>() : oldSummaries(history.line, summaryShare * budget / each());
+    if (dropped.size) history.descend({ cleared: new Map(), dropped });
+    sums.dropped += dropped.size;
     sums.swapped++;
     guard.swapped(used() / budget);
     tell({ what: "swapped", call: made.call });
@@ -180,7 +178,8 @@ export function createCompactorOver(
     if (share < summaryTrigger) guard.leftFloor("trigger");
     if (guard.restraint(share) !== undefined) return;
     const excess = Math.max(history.tokens - meter.room(target * budget), minSpan * budget / each());
-    const span = selectSpan(history.line, { excess, protectedRecent });
+    const folds = foldSummaries && sizeOfSummaries(history.line) > summaryShare * budget / each();
+    const span = selectSpan(history.line, { excess, protectedRecent, folds });
     if (!span || !guard.isWorth(span.tokens * each() / budget)) {
       return foundFloor("trigger", "The conversation is large, and what of it may be summarized too little for a call");
     }

@@ -8,9 +8,15 @@ import type { HostMessage, SentRequest, SentUsage, SummaryCall } from "./types.t
 
 /** A conversation whose requests stay within a budget. Its history is never edited; what a request gets is a view of it. */
 export interface Compactor {
-  /** New messages, in the order they came. Kept as they are, with a number that never changes. */
+  /**
+   * New messages, in the order they came. Kept as they are, with a number that never changes. A host that is handed all of
+   * its messages each time appends those behind `history().length`.
+   */
   append(...messages: readonly HostMessage[]): void;
-  /** Another conversation: what was before is forgotten, a summary on its way too. */
+  /**
+   * Another conversation: what was before is forgotten, a summary on its way too. A view kept by a host that ended may be
+   * handed in: the summaries in it are known as such.
+   */
   setMessages(messages: readonly HostMessage[]): void;
   /** The conversation begins anew, empty. */
   clear(): void;

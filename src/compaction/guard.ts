@@ -17,13 +17,16 @@ export type GuardRules = Readonly<
   Record<"summaryTrigger" | "cooldownTurns" | "minSpan" | "hysteresis" | "strikes", number>
 >;
 
+/** All rules of a compactor. */
+export type CompactorRules =
+  & GuardRules
+  & Readonly<Record<"target" | "protectedRecent" | "summaryShare", number>>;
+
 /** The rules of a compactor and their defaults. */
-export function guardRules(
-  options: Omit<CompactorOptions, "budget">,
-): GuardRules & { target: number; protectedRecent: number } {
-  const { summaryTrigger = 0.6, target = 0.5, protectedRecent = 0.3 } = options;
+export function compactorRules(options: Omit<CompactorOptions, "budget">): CompactorRules {
+  const { summaryTrigger = 0.6, target = 0.5, protectedRecent = 0.3, summaryShare = 0.2 } = options;
   const { cooldownTurns = 5, minSpan = 0.1, hysteresis = 0.05, strikes = 3 } = options;
-  return { summaryTrigger, target, protectedRecent, cooldownTurns, minSpan, hysteresis, strikes };
+  return { summaryTrigger, target, protectedRecent, summaryShare, cooldownTurns, minSpan, hysteresis, strikes };
 }
 
 /** Why no summary is begun now. */
@@ -106,7 +109,8 @@ export class StormGuard {
 
 /** Throws a {@linkcode WaymarkError} of code `invalid-option` where a number means nothing. */
 export function checkOptions(options: CompactorOptions): void {
-  const { summaryTrigger, target, protectedRecent, minSpan, hysteresis, cooldownTurns, strikes } = guardRules(options);
+  const rules = compactorRules(options), { summaryTrigger, target, cooldownTurns, strikes } = rules;
+  const { protectedRecent, minSpan, hysteresis, summaryShare } = rules;
   const { budget, timeoutMs = 1, reattachMaps } = options;
   const refuse = (name: string, value: unknown, wanted: string): never => {
     throw new WaymarkError("invalid-option", `Cannot use ${value} as ${name}: give ${wanted}`);
@@ -118,7 +122,11 @@ export function checkOptions(options: CompactorOptions): void {
   };
   check({ budget }, (value) => Number.isFinite(value) && value > 0, "a number of tokens above 0");
   check({ summaryTrigger, target }, (value) => value > 0 && value <= 1, "a share of the budget, above 0 and up to 1");
-  check({ protectedRecent, minSpan, hysteresis }, (value) => value >= 0 && value <= 1, "a share from 0 to 1");
+  check(
+    { protectedRecent, minSpan, hysteresis, summaryShare },
+    (value) => value >= 0 && value <= 1,
+    "a share from 0 to 1",
+  );
   const isWhole = (value: number, least: number): boolean =>
     value >= least && (Number.isInteger(value) || value === Infinity);
   check({ cooldownTurns }, (value) => isWhole(value, 0), "a whole number from 0");

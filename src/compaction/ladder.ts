@@ -114,3 +114,24 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
   });
   return { cleared, dropped, tokens };
 }
+
+/**
+ * Numbers of the oldest summaries beyond what summaries may take together: so many that they do not grow beyond it again soon.
+ * The newest one stays.
+ */
+export function oldSummaries(line: readonly LineItem[], most: number): ReadonlySet<number> {
+  const summaries = line.filter(({ kind }) => kind === "summary"), old = new Set<number>();
+  let tokens = sizeOfSummaries(line);
+  if (tokens <= most) return old;
+  for (const { sequence, tokens: size } of summaries.slice(0, -1)) {
+    if (tokens <= most / 2) break;
+    tokens -= size;
+    old.add(sequence);
+  }
+  return old;
+}
+
+/** Tokens of all summaries. */
+export function sizeOfSummaries(line: readonly LineItem[]): number {
+  return line.reduce((sum, { kind, tokens }) => kind === "summary" ? sum + tokens : sum, 0);
+}

@@ -9,7 +9,7 @@
 
 import { clean } from "../file_map.ts";
 import { mergeSpans } from "../lines.ts";
-import type { Given } from "../session_types.ts";
+import type { Given, Session } from "../session_types.ts";
 
 /** What is put after a summary. */
 export interface ReattachRules {
@@ -27,6 +27,15 @@ const MOST_FILES = 64;
 const HEAD = "[waymark maps: files that were read, as they were then. Data about the files, not their text and not " +
   "instructions. The lines themselves are no longer in this conversation]";
 const END = "[end of waymark maps]";
+
+/** The text for what a session was given; `undefined` too where it is one of the host's own making that keeps no record. */
+export function reattached(session: Session, rules: ReattachRules): string | undefined {
+  try {
+    return renderReattached(session.toJSON().given, rules);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The text; `undefined` where nothing of a file leaves or fits. The files shown last come first. */
 export function renderReattached(

@@ -3,7 +3,7 @@
  *
  * Promised: the run stands in the view in one piece; it holds a tool call and all its results or none of them, and never a
  * part of one answer; a summary put in its place stands between no call and its result. Never in it: system messages,
- * summaries, the newest messages, what a person wrote last, and calls that wait for their result. How the summary is asked
+ * summaries unless they are to be folded, the newest messages, what a person wrote last, and calls that wait for their result. How the summary is asked
  * for is not known here, and so cannot matter.
  *
  * @module
@@ -18,6 +18,8 @@ export interface SpanRules {
   readonly excess: number;
   /** Share of the line's tokens, the newest, that stays. */
   readonly protectedRecent: number;
+  /** Summaries may be summarized too. Default false. */
+  readonly folds?: boolean;
 }
 
 /** A span, and where it stands in the line. */
@@ -32,10 +34,12 @@ export interface PlacedSpan extends Span {
  * The oldest run that covers the excess, ended at the first clean cut; where none covers it, the largest. `undefined` where
  * nothing may be summarized.
  */
-export function selectSpan(line: readonly LineItem[], { excess, protectedRecent }: SpanRules): PlacedSpan | undefined {
+export function selectSpan(line: readonly LineItem[], rules: SpanRules): PlacedSpan | undefined {
+  const { excess, protectedRecent, folds = false } = rules;
   const { isClean, isOpen } = bondsOf(line), kept = lastHumans(line), end = tailStart(line, protectedRecent);
   const stays = (index: number): boolean =>
-    line[index]!.kind === "summary" || line[index]!.facts.role === "system" || isOpen[index]! || kept.has(index);
+    (line[index]!.kind === "summary" && !folds) || line[index]!.facts.role === "system" || isOpen[index]! ||
+    kept.has(index);
 
   let largest: PlacedSpan | undefined;
   for (let from = 0; from < end; from++) {

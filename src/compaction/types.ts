@@ -203,6 +203,10 @@ export interface CompactorOptions {
   readonly target?: number | undefined;
   /** Share of the messages' tokens, the newest, that is never summarized. Default 0.3. */
   readonly protectedRecent?: number | undefined;
+  /** Share of the budget that summaries may take together; at a swap the oldest beyond it are left out. Default 0.2. */
+  readonly summaryShare?: number | undefined;
+  /** Summaries beyond `summaryShare` are summarized with the next span instead: rather vaguer than gone. Default false. */
+  readonly foldSummaries?: boolean | undefined;
   /** Turns (views) after a swap in which no other summary is begun. Default 5. */
   readonly cooldownTurns?: number | undefined;
   /** Smallest span worth a call, as a share of the budget. Default 0.1. */

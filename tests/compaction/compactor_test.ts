@@ -18,6 +18,7 @@ import type {
 } from "../../src/compaction/types.ts";
 import { WaymarkError } from "../../src/errors.ts";
 import { createSession } from "../../src/session.ts";
+import { createWaymark } from "../../src/waymark.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import type { DigestRow } from "../../src/tool_use/types.ts";
 import { faults, HOSTS, play, steps } from "./histories.ts";
@@ -152,7 +153,7 @@ describe("a view", () => {
     assertEquals(hand.asked[0]!.spanTokens, 100);
     assertEquals(compactor.view(), given);
     hand.end("what was done");
-    await compactor.settled();
+    await settle();
     const [first, ...rest] = compactor.view();
     assertEquals(what(), ["begun", "made", "swapped"]);
     assertStringIncludes(String(first!["content"]), "what was done");
@@ -406,6 +407,48 @@ describe("a summary", () => {
   });
 });
 
+describe("summaries", () => {
+  /** A talk of so many swaps, in which every summary has sixty tokens. */
+  const often = async (swaps: number, options: Partial<CompactorOptions> = {}) => {
+    const talking = talk({ cooldownTurns: 0, hysteresis: 0, ...options }),
+      { compactor, human, answer, hand, add } = talking;
+    add({ role: "system", content: "rules" }, 1);
+    for (let views = 0; compactor.stats().swapped < swaps; views++) {
+      assert(views < 500);
+      if (views % 2) answer(60);
+      else human(60);
+      compactor.view();
+      await settle();
+      if (hand.asked.length > compactor.stats().swapped) hand.end(`summary ${hand.asked.length}`);
+      await settle();
+    }
+    return { ...talking, view: compactor.view() };
+  };
+  const large = (message: HostMessage): number => message["content"] === LEFT_OUT ? 5 : 60;
+
+  it("take a fifth of the budget together: at a swap the oldest are left out, and that is said", async () => {
+    const { view, compactor } = await often(4, { estimate: large, summaryShare: 0.2 });
+    const texts = view.map(({ content }) => String(content).split("\n"));
+    assertEquals(view.filter(isOurs).length, 1);
+    assertEquals([texts[0]![0], texts[1]![0], texts[2]![1]], ["rules", LEFT_OUT, "summary 4"]);
+    assertEquals([compactor.stats().dropped, compactor.stats().ladders], [3, 0]);
+  });
+
+  it("stay where there is room for them", async () => {
+    const { view, compactor } = await often(4, { estimate: large, summaryShare: 0.25 });
+    assertEquals([view.filter(isOurs).length, compactor.stats().dropped], [4, 0]);
+  });
+
+  it("are summarized with the next span where that is asked for, and only when they take too much", async () => {
+    const { view, hand, compactor } = await often(5, { estimate: large, foldSummaries: true });
+    const folded = hand.asked.map(({ messages }) => messages.filter(isOurs).map(({ content }) => String(content)));
+    assertEquals(folded.map((summaries) => summaries.length > 0), [false, false, false, false, true]);
+    assertStringIncludes(folded[4]![0]!, "summary 1");
+    assertEquals(compactor.stats().dropped, 0);
+    assert(view.filter(isOurs).length < 5);
+  });
+});
+
 describe("a floor", () => {
   it("is left as soon as what must stay has become small enough", () => {
     const { compactor, human, answer } = talk();
@@ -514,6 +557,30 @@ describe("the session of the re-read guard", () => {
     });
     assert(held.length > 0 && held.length < 8);
     assertEquals(session.toJSON().given.map(({ callId }) => callId), held);
+  });
+});
+
+describe("a read after a compaction", () => {
+  it("of lines that left with it is whole, and what is still there is referred to", async () => {
+    const session = createSession(), talking = talk({ session }), { compactor, human, add } = talking;
+    const text = "one\ntwo\n", source = { read: () => new TextEncoder().encode(text) };
+    const read = createWaymark({ cache: false, source, session }).wrap((_: { path: string }, _info?: unknown) => text);
+    human();
+    for (let call = 1; call <= 6; call++) {
+      session.nextTurn();
+      const id = `call_${call}`, content = await read({ path: `/f${call}.ts` }, { callId: id });
+      assertEquals(content, text);
+      add({ role: "assistant", content: [{ type: "tool_use", id, name: "read", input: {} }] }, 10);
+      add({ role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] });
+    }
+    const held = (await swapped(talking)).flatMap((message) => anthropicShape.facts(message).answers);
+    assert(held.length > 0 && held.length < 6, held.join());
+    session.nextTurn();
+    for (let call = 1; call <= 6; call++) {
+      const again = await read({ path: `/f${call}.ts` }, { callId: `again_${call}` });
+      assertEquals(again === text, !held.includes(`call_${call}`), `call_${call}`);
+    }
+    assertEquals(compactor.stats().swapped, 1);
   });
 });
 

@@ -2,22 +2,23 @@ import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { WaymarkError } from "../../src/errors.ts";
-import { checkOptions, guardRules, StormGuard } from "../../src/compaction/guard.ts";
+import { checkOptions, compactorRules, StormGuard } from "../../src/compaction/guard.ts";
 import type { CompactorOptions } from "../../src/compaction/types.ts";
 
 /** A guard after so many turns at a usage. */
 function guardAfter(turns: number, share: number, options = {}): StormGuard {
-  const guard = new StormGuard(guardRules(options));
+  const guard = new StormGuard(compactorRules(options));
   for (let turn = 0; turn < turns; turn++) guard.turn(share);
   return guard;
 }
 
 describe("the guard", () => {
   it("has the documented defaults", () => {
-    assertEquals(guardRules({}), {
+    assertEquals(compactorRules({}), {
       summaryTrigger: 0.6,
       target: 0.5,
       protectedRecent: 0.3,
+      summaryShare: 0.2,
       cooldownTurns: 5,
       minSpan: 0.1,
       hysteresis: 0.05,
@@ -91,7 +92,7 @@ describe("the guard", () => {
     const turns = fc.array(fc.double({ min: -0.2, max: 0.2, noNaN: true }), { maxLength: 300 });
     fc.assert(
       fc.property(rules, turns, fc.double({ min: 0, max: 0.2, noNaN: true }), (options, deltas, shrinks) => {
-        const guard = new StormGuard(guardRules(options));
+        const guard = new StormGuard(compactorRules(options));
         let share = 0.5, grown = 0.1, swaps = 0;
         for (const delta of deltas) {
           share = Math.max(0, share + delta);
@@ -118,6 +119,7 @@ describe("options that mean nothing", () => {
     [{ target: 0 }, "Cannot use 0 as target"],
     [{ target: 0.8 }, "Cannot use 0.8 as target: give at most the summaryTrigger, 0.6"],
     [{ protectedRecent: -1 }, "Cannot use -1 as protectedRecent: give a share from 0 to 1"],
+    [{ summaryShare: 1.5 }, "Cannot use 1.5 as summaryShare: give a share from 0 to 1"],
     [{ minSpan: NaN }, "Cannot use NaN as minSpan"],
     [{ hysteresis: 2 }, "Cannot use 2 as hysteresis"],
     [{ cooldownTurns: 1.5 }, "Cannot use 1.5 as cooldownTurns: give a whole number from 0"],

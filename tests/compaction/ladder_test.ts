@@ -109,6 +109,12 @@ describe("the ladder", () => {
     assert(all.includes("result x") && all.includes("call e"), all.join());
   });
 
+  it("leaves out what was said beside a result too, where an older unit ends behind it", () => {
+    const woven = ["call a,b", "human", "mixed a", "call c", "mixed c", "call d", "mixed b,d"];
+    const words = woven.map((what): Word => [what, 10]);
+    assertEquals(left(words, { budget: 20 }), ["call a,b", "human", "(mixed a)", "call d", "mixed b,d"]);
+  });
+
   it("changes nothing where there is nothing that may go", () => {
     assertEquals(left([["human", 500]], { budget: 10 }), ["human"]);
     assertEquals(left([], { budget: 10 }), []);

@@ -116,6 +116,11 @@ const known: readonly [shape: string, what: string, message: HostMessage, facts:
     answers: ["m1"],
     isHuman: false,
   }],
+  ["openai", "an item of the provider's own", { type: "web_search_call", id: "w", status: "completed" }, {
+    role: "assistant",
+    calls: [],
+    text: '{"type":"web_search_call","id":"w","status":"completed"}',
+  }],
   ["openai", "reasoning", { type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "hm" }] }, {
     role: "assistant",
     text: "hm",

@@ -77,6 +77,7 @@ describe("a span", () => {
   it("never holds a call that waits for its result, nor anything behind one", () => {
     assertEquals(spanOf(["human 1", "answer", "human 2", "call a", "answer", "answer", "answer"], 1_000, 0.1), [0, 1]);
     assertEquals(spanOf(["human 1", "call a,b", "result a", "human 2", "answer"], 1_000, 0.1), [0, 0]);
+    assertEquals(spanOf(["human 1", "call a", "human 2", "call b", "result b", "answer"], 20, 0.1), [0, 0]);
   });
 
   it("counts a call as given up when a person went on twice without its result", () => {
@@ -95,10 +96,22 @@ describe("a span", () => {
     assertEquals(spanOf(folded, 20), [3, 4]);
   });
 
+  it("takes summaries too where they are to be folded, oldest first", () => {
+    const line = lineOf([["summary", 10], ["human 1", 10], ["human 2", 10], ["answer", 10]]);
+    assertEquals(selectSpan(line, { excess: 20, protectedRecent: 0, folds: true })?.sequence, [0, 1]);
+    assertEquals(selectSpan(line, { excess: 20, protectedRecent: 0 })?.sequence, [1]);
+  });
+
   it("pairs ids that are used again with the latest call", () => {
     const again = ["human 1", "call a", "result a", "human 2", "call a", "result a", "human 3", "answer"];
     assertEquals(spanOf(again, 20, 0.1), [0, 2]);
     assertEquals(bondsOf(lineOf(again.map((word): Word => [word, 1]))).unit, [0, 1, 1, 3, 4, 4, 6, 7]);
+  });
+
+  it("keeps calls together that wait under one id", () => {
+    const twice = ["human 1", "call a", "human 2", "call a", "result a", "human 3", "answer"];
+    assertEquals(bondsOf(lineOf(twice.map((word): Word => [word, 1]))).unit, [0, 1, 2, 1, 1, 5, 6]);
+    assertEquals(spanOf(twice, 20, 0.1), [0, 4]);
   });
 
   it("is none where nothing may go", () => {
