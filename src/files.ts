@@ -1,5 +1,5 @@
 /**
- * The only file of `src` that touches the disk: the few calls the rest needs, on `Deno.*` or `node:fs`, whichever is there.
+ * The disk, as nearly all of `src` sees it: the few calls it needs, on `Deno.*` or `node:fs`, whichever is there.
  *
  * Promised: nothing happens before the first call; on Deno nothing ever prompts (without permission a call throws
  * `not-allowed` instead); only regular files are opened for reading. Absent: locking, watching, globbing.
