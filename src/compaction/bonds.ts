@@ -102,9 +102,15 @@ function cleanCuts(unit: readonly number[], isOpen: readonly boolean[]): boolean
   return isClean;
 }
 
-/** Where the newest messages begin that hold at least this share of all tokens but those of system messages and summaries. */
+/**
+ * Where the newest messages begin that hold at least this share of all tokens, but for those of system messages, summaries and
+ * {@linkcode lastHumans}: those stay anyway.
+ */
 export function tailStart(line: readonly LineItem[], share: number): number {
-  const counted = line.map(({ tokens, facts, kind }) => kind === "summary" || facts.role === "system" ? 0 : tokens);
+  const kept = lastHumans(line);
+  const counted = line.map(({ tokens, facts, kind }, index) =>
+    kind === "summary" || facts.role === "system" || kept.has(index) ? 0 : tokens
+  );
   const wanted = share * counted.reduce((sum, tokens) => sum + tokens, 0);
   let index = line.length;
   for (let sum = 0; index > 0 && sum < wanted;) sum += counted[--index]!;

@@ -37,6 +37,9 @@ export interface Descent<Item extends LineItem> {
 /** Of what is left beside that which must stay, this share at least is left of the older messages. */
 const LEFT = 0.25;
 
+/** Less room than this share of the budget would soon be used up. */
+const ROOM = 0.1;
+
 /** Goes down as many rungs as it takes. */
 export function descend<Item extends LineItem>(line: readonly Item[], rules: LadderRules<Item>): Descent<Item> {
   const { budget, protectedRecent, clear, noteTokens } = rules;
@@ -109,7 +112,8 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
     const must = fixed();
     target = Math.max(rules.target, must + LEFT * Math.max(0, budget - must));
     // Messages are left out for the target only where clearing leaves so little room that the ladder would soon be back.
-    const most = step === 0 ? target : step === 1 ? (target + budget) / 2 : budget;
+    const half = (target + budget) / 2, enough = budget - half < ROOM * budget ? target : half;
+    const most = step === 0 ? target : step === 1 ? enough : budget;
     if (tokens > most) rung();
   });
   return { cleared, dropped, tokens };

@@ -51,6 +51,11 @@ describe("the ladder", () => {
     assertEquals(left(words, { budget: 200, target: 120 }).filter((what) => what.startsWith("call")).length, 8);
   });
 
+  it("goes all the way to the target where that is little room already", () => {
+    const words: Word[] = [["human", 800], ...rounds("abcd", 50)];
+    assertEquals(left(words, { budget: 1_000 }), ["human", "call c", "result c", "call d", "result d"]);
+  });
+
   it("touches the newest messages only where the rest does not suffice", () => {
     const words: Word[] = [["human", 10], ["answer", 10], ...rounds("abc", 100)];
     const cleared = ["human", "answer", "call a", "(result a)", "call b", "(result b)", "call c", "result c"];

@@ -23,7 +23,7 @@ describe("a span", () => {
 
   it("is the largest there is where none covers the excess", () => {
     const talk = ["human 1", "answer 1", "human 2", "answer 2", "human 3", "answer 3"];
-    assertEquals(spanOf(talk, 1_000, 0.3), [0, 3]);
+    assertEquals(spanOf(talk, 1_000, 0.3), [0, 2]);
   });
 
   it("never reaches into the newest messages, by tokens and not by number", () => {
@@ -34,6 +34,11 @@ describe("a span", () => {
     assertEquals(selectSpan(line, { excess: 1_000, protectedRecent: 0.3 })?.to, 3);
     assertEquals(selectSpan(line, { excess: 1_000, protectedRecent: 0.8 })?.to, 1);
     assertEquals(selectSpan(line, { excess: 1_000, protectedRecent: 1 }), undefined);
+  });
+
+  it("is not kept from what is done by the size of what was asked", () => {
+    const line = lineOf([["human", 650], ["call a", 10], ["result a", 90], ["call b", 10], ["result b", 90]]);
+    assertEquals(selectSpan(line, { excess: 100, protectedRecent: 0.3 })?.sequence, [1, 2]);
   });
 
   it("leaves what a person wrote last, and takes closed rounds after it", () => {
@@ -140,11 +145,11 @@ describe("a span that was chosen", () => {
   });
 
   it("is stale once a message of it has gone, or one that belongs to it has come", () => {
-    const history = historyOf(words), span = selectSpan(history.line, { excess: 20, protectedRecent: 0.1 })!;
+    const history = historyOf(words), span = selectSpan(history.line, { excess: 20, protectedRecent: 0 })!;
     assertEquals([span.from, span.to], [0, 5]);
     history.append([{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "again" }] }]);
     assertEquals(placeSpan(history.line, span), undefined);
-    const other = historyOf(words), first = selectSpan(other.line, { excess: 20, protectedRecent: 0.1 })!;
+    const other = historyOf(words), first = selectSpan(other.line, { excess: 20, protectedRecent: 0 })!;
     other.descend({ cleared: new Map(), dropped: new Set([1]) });
     assertEquals(placeSpan(other.line, first), undefined);
     assertEquals(placeSpan([], first), undefined);
@@ -153,11 +158,13 @@ describe("a span that was chosen", () => {
 
 /** Whether a run may be summarized, found out message by message. */
 function isAllowed(line: readonly LineItem[], from: number, to: number, protectedRecent: number): boolean {
-  const counted = line.filter(({ kind, facts }) => kind !== "summary" && facts.role !== "system");
-  const tail = line.slice(to).filter((item) => counted.includes(item));
-  if (sumOf(tail) < protectedRecent * sumOf(counted)) return false;
   const humans = line.filter(({ facts }) => facts.isHuman);
   const pure = humans.filter(({ facts }) => !facts.answers.length).at(-1), last = humans.at(-1);
+  const counted = line.filter((item) =>
+    item.kind !== "summary" && item.facts.role !== "system" && item !== pure && item !== last
+  );
+  const tail = line.slice(to).filter((item) => counted.includes(item));
+  if (sumOf(tail) < protectedRecent * sumOf(counted)) return false;
   const span = line.slice(from, to);
   if (span.some((item) => item === pure || item === last || item.kind === "summary")) return false;
   if (span.some(({ facts }) => facts.role === "system")) return false;
