@@ -201,7 +201,7 @@ export interface CompactorOptions {
   readonly summaryTrigger?: number | undefined;
   /** Share of the budget that a compaction aims at. Default 0.5. */
   readonly target?: number | undefined;
-  /** Share of the messages' tokens, the newest, that is never summarized. Default 0.3. */
+  /** Share of the messages' tokens, the newest, that is never summarized; what stays anyway is not counted. Default 0.3. */
   readonly protectedRecent?: number | undefined;
   /** Share of the budget that summaries may take together; at a swap the oldest beyond it are left out. Default 0.2. */
   readonly summaryShare?: number | undefined;
