@@ -79,7 +79,7 @@ export type Step =
     readonly together: boolean;
     readonly keep: Keep;
   }
-  | { readonly do: "edit"; readonly edit: Edit }
+  | { readonly do: "edit"; readonly edit: Edit; readonly isOfLast: boolean }
   | { readonly do: "change"; readonly who: number; readonly at: number; readonly how: Change }
   | { readonly do: "compact" | "rewind"; readonly who: number; readonly at: number; readonly tell: number }
   | { readonly do: "begin"; readonly who: number; readonly how: "fork" | "own" | "stranger" | "untracked" }
@@ -144,7 +144,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       keep: fc.constantFrom("all", "all", "first", "last"),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("edit"), edit }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("edit"), edit, isOfLast: fc.boolean() }) },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant("change"), who, at: small, how: fc.constantFrom(...CHANGES) }),
@@ -241,6 +241,8 @@ class Machine {
   readonly #mapped = new Map<string, string>();
   readonly #talks: Talk[] = [];
   readonly #past = new Map<string, Asked[]>();
+  /** The file read last. */
+  #lastRead: string | undefined;
   #serial = 0;
 
   constructor(folder: string, history: History, tally: Tally, host: HostOptions) {
@@ -294,7 +296,7 @@ class Machine {
   }
 
   async #take(step: Step): Promise<void> {
-    if (step.do === "edit") return this.#world.edit(step.edit);
+    if (step.do === "edit") return this.#world.edit(step.edit, step.isOfLast ? this.#lastRead : undefined);
     const talk = this.#talks[step.who % this.#talks.length]!, { session } = talk;
     if (step.do === "read") return await this.#reads(talk, step);
     if (step.do === "wait") return this.#nextTurn(talk);
@@ -566,6 +568,7 @@ class Machine {
       ...how === "plain" ? {} : { [how]: true },
     };
     const made = { asked, how, expected, trace, args, id };
+    this.#lastRead = expected.file ?? this.#lastRead;
     try {
       return { ...made, result: await this.#tools.get(tool)!(args, info) };
     } catch (error) {

@@ -236,13 +236,18 @@ export function checkDiff(
     text,
   );
   const versions = new Map<string, { lines: (string | undefined)[]; turns: Set<number> }>();
+  const add = (key: string, { shown, turn }: Entry, count: number): void => {
+    const version = versions.get(key) ?? { lines: [], turns: new Set() };
+    versions.set(key, version);
+    version.turns.add(turn);
+    for (let index = 0; index < count; index++) version.lines[shown!.start + index] = shown!.lines[index];
+  };
   for (const entry of visible) {
     if (!entry.shown || (ids && entry.shown.file !== expected.file)) continue;
-    const { hash, verified } = entry.shown, version = versions.get(hash) ?? { lines: [], turns: new Set() };
-    versions.set(hash, version);
-    version.turns.add(entry.turn);
-    const count = Math.min(verified, standingLines(entry));
-    for (let index = 0; index < count; index++) version.lines[entry.shown.start + index] = entry.shown.lines[index];
+    const standing = standingLines(entry);
+    add(entry.shown.hash, entry, Math.min(entry.shown.verified, standing));
+    // Where calls have no ids, lines of another result that are the same count as those that were noted.
+    if (!ids) add(entry.id, entry, standing);
   }
   const fits = [...versions.values()].some(({ lines, turns }) => {
     if (counted && ids && !turns.has(turn!)) return false;
