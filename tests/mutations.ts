@@ -4,6 +4,7 @@
  * @module
  */
 
+import { compactionMutations } from "./mutations_compaction.ts";
 import { toolUseMutations } from "./mutations_tool_use.ts";
 
 /** One line of the source, broken on purpose. */
@@ -529,4 +530,5 @@ export const mutations: readonly Mutation[] = [
     named: "is given again for other bytes, and pointed back to once the old ones are back",
   },
   ...toolUseMutations,
+  ...compactionMutations,
 ];
