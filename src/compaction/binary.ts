@@ -18,12 +18,15 @@ export function binaryLength(value: unknown): number | undefined {
   return ArrayBuffer.isView(value) || value instanceof ArrayBuffer ? value.byteLength : undefined;
 }
 
-/** A value as JSON in which whatever is bytes is told of by `replace`, and left out. */
-export function jsonWithout(value: unknown, replace: (length: number) => string): string {
+/**
+ * A value as JSON in which whatever is bytes is told of by `replace`, and left out; it stays where that gives `undefined`. Of a
+ * text that stands for bytes the name of its field is told, too.
+ */
+export function jsonWithout(value: unknown, replace: (length: number, name?: string) => string | undefined): string {
   // The value before its own `toJSON`: some make a list of numbers of bytes.
-  const text = JSON.stringify(value, function (this: Record<string, unknown>, key, made: unknown) {
-    const length = binaryLength(this[key]);
-    return length === undefined ? made : replace(length);
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, name, made: unknown) {
+    const given = this[name], length = binaryLength(given);
+    return length === undefined ? made : replace(length, typeof given === "string" ? name : undefined) ?? made;
   });
   return text ?? "";
 }

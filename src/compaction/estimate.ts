@@ -12,11 +12,17 @@ const BYTES_PER_TOKEN = 4;
 /** Most tokens that bytes count for, an image's or a document's, however many they are: they are no text. */
 const MOST_OF_BYTES = 1_600;
 
+/** Fields whose strings a model reads as words, whatever they look like: a tool that prints base64 is paid for by the letter. */
+const WORDS: ReadonlySet<string> = new Set(
+  ["text", "content", "output", "value", "arguments", "input", "result", "thinking", "reasoning", "refusal"],
+);
+
 /** About how many tokens a message, or any part of a request, takes. Never throws; what has no JSON takes none. */
 export function estimateTokens(value: unknown): number {
   let ofBytes = 0;
   try {
-    const json = jsonWithout(value, (length) => {
+    const json = jsonWithout(value, (length, name) => {
+      if (WORDS.has(name ?? "")) return undefined;
       ofBytes += Math.min(MOST_OF_BYTES, Math.ceil(length / BYTES_PER_TOKEN));
       return "";
     });

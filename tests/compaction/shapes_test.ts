@@ -313,6 +313,25 @@ describe("an estimate", () => {
     assertEquals(estimateTokens(words), Math.ceil((words.length + 2) / 4));
     assertEquals(estimateTokens({ a: "ä€😀" }), Math.ceil((8 + 2 + 3 + 4) / 4));
   });
+
+  it("counts base64 that stands where words stand by the letter, as it is paid for", () => {
+    const text = "QUJD".repeat(10_000);
+    for (
+      const message of [
+        { role: "user", content: text },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: text }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: [{ type: "text", text }] }] },
+        { role: "assistant", content: [{ type: "tool_use", id: "a", name: "write", input: { content: text } }] },
+        { role: "assistant", tool_calls: [{ id: "a", function: { name: "write", arguments: text } }] },
+        { type: "function_call_output", call_id: "a", output: text },
+        { role: "tool", content: [{ type: "tool-result", toolCallId: "a", output: { type: "text", value: text } }] },
+      ]
+    ) {
+      const tokens = estimateTokens(message);
+      assert(tokens >= 10_000 && tokens < 10_050, `${tokens} of ${JSON.stringify(message).slice(0, 80)}`);
+    }
+    assert(estimateTokens({ role: "user", content: new Uint8Array(40_000) }) < 1_640);
+  });
 });
 
 describe("a shape", () => {
