@@ -204,7 +204,7 @@ export class Conversation implements Session {
 
   /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
   insists(call: ReadCall): boolean {
-    return this.#referred.delete(this.#keyOf(call));
+    return this.#referred.size > 0 && this.#referred.delete(this.#keyOf(call));
   }
 
   /** Whether a read asks for lines that were just answered by a reference, and others with them. */
