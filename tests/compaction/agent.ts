@@ -92,6 +92,13 @@ export function kindOf({ body }: ReceivedRequest): "fork" | "standalone" | "own"
   return last.includes("The part to be summarized has") ? "standalone" : "own";
 }
 
+/** Sends a request of the agent's, from where its fields say. */
+async function send(sdk: Anthropic, request: Readonly<Record<string, unknown>>): Promise<Anthropic.Message> {
+  const { messages } = (request["betas"] ? sdk.beta : sdk) as Pick<Anthropic, "messages">;
+  const body = request as unknown as Anthropic.MessageCreateParamsNonStreaming;
+  return await (request["stream"] ? messages.stream(body).finalMessage() : messages.create(body));
+}
+
 /** Runs all tasks, one request after the other, and closes everything. */
 export async function runAgent(options: RunOptions = {}): Promise<Run> {
   const { compaction: { sender = anthropicSender, ...compaction } = {}, fields = {}, notes = {}, before } = options;
@@ -133,7 +140,7 @@ export async function runAgent(options: RunOptions = {}): Promise<Run> {
       messages: marked(compactor.view()),
     };
     script.push(answer);
-    const reply = await sdk.messages.create(request as unknown as Anthropic.MessageCreateParamsNonStreaming);
+    const reply = await send(sdk, request);
     const { usage, id, content, role } = reply;
     if (notesRequests) compactor.noteRequestSent(request);
     if (notesUsage) {

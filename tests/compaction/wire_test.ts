@@ -13,6 +13,11 @@ import { type Run, runAgent, tasks } from "./agent.ts";
 
 const hash = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 const textOf = ({ raw }: ReceivedRequest): string => new TextDecoder().decode(raw);
+const HOUR = {
+  type: "text",
+  text: `You are a careful engineer. ${"You read before you write. ".repeat(200)}`,
+  cache_control: { type: "ephemeral", ttl: "1h" },
+};
 const LIMIT = { timeout: 60_000 };
 
 /** The body of a fork without its last message and without what asks for diagnostics, as JSON. */
@@ -91,6 +96,24 @@ describe("a fork on the wire", LIMIT, () => {
     }
     assertEquals(run.compactor.stats().missed, 0);
   });
+
+  for (
+    const [what, fields] of [
+      ["streams where its parent did", { stream: true }],
+      ["has the beta features of its parent, from the same endpoint", { betas: ["context-1m-2025-08-07"] }],
+      ["is kept for an hour where its parent was", { system: [HOUR] }],
+    ] as const
+  ) {
+    it(what, async () => {
+      const run = await runAgent({ compaction: { callMode: "fork" }, fields });
+      assertGreater(run.forks.length, 1);
+      for (const fork of run.forks) {
+        const parent = parentOf(run, fork);
+        assertEquals([fork.path, fork.headers["anthropic-beta"]], [parent.path, parent.headers["anthropic-beta"]]);
+      }
+      assertEquals([run.compactor.stats().missed, run.compactor.stats().fallbacks], [0, 0]);
+    });
+  }
 
   it("that misses is counted and said, with the reason the API states", async () => {
     const run = await runAgent({

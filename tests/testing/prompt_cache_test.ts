@@ -171,6 +171,11 @@ describe("a fork, in the simulated cache", () => {
     assertEquals(after(parent, fork(user("summarize", MARK))), [cached, 1, 0]);
   });
 
+  it("reads all of its parent and writes what it appends, where the mark is on the whole request: the mark moves", () => {
+    const whole = body(TALK, { messages: TALK, ...MARK });
+    assertEquals(after(whole, { ...whole, messages: [...TALK, user("summarize")] }), [cached, 1, 0]);
+  });
+
   it("leaves the parent's next request as cheap as it would have been", () => {
     const cache = promptCache(), next = body([...TALK, assistant("four"), user("five")]);
     cache.send(parent);
