@@ -35,8 +35,11 @@ export interface PromptCacheOptions {
 export interface SimulatedUsage {
   /** Tokens after the last mark, and all of them where nothing is cached. */
   readonly input_tokens: number;
+  /** Tokens read from the cache. */
   readonly cache_read_input_tokens: number;
+  /** Tokens written to it, up to the last mark. */
   readonly cache_creation_input_tokens: number;
+  /** The same, by how long they are kept. */
   readonly cache_creation: {
     readonly ephemeral_5m_input_tokens: number;
     readonly ephemeral_1h_input_tokens: number;
@@ -45,6 +48,7 @@ export interface SimulatedUsage {
 
 /** A request that was received. */
 export interface SimulatedRequest {
+  /** What its answer reports. */
   readonly usage: SimulatedUsage;
   /** What its input costs, in plain input tokens of its model. */
   readonly cost: number;
