@@ -224,12 +224,12 @@ function shaped(kind: ToolKind, text: string): unknown {
   return kind === "mcp" ? { content: [{ type: "text", text }] } : text;
 }
 
-/** The lines in a tool's text, without what its kind puts around them. */
+/** The lines in a tool's text, without what its kind puts around them; a byte order mark before a line is none of it. */
 export function linesIn(kind: ToolKind, text: string): string[] {
-  const lines = text.replace(/^\ufeff/, "").split("\n").map((line) => line.replace(/\r$/, ""));
+  const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
-  if (kind === "banner") return lines.slice(1).map((line, index) => index ? line : line.replace(/^\ufeff/, ""));
-  return kind === "gutter" ? lines.map((line) => line.replace(/^ *\d+\t(?:\ufeff)?/, "")) : lines;
+  const own = kind === "banner" ? lines.slice(1) : lines;
+  return own.map((line) => (kind === "gutter" ? line.replace(/^ *\d+\t/, "") : line).replace(/^\ufeff|\r$/g, ""));
 }
 
 /** The lines of a file, without their endings and a byte order mark. */
