@@ -15,7 +15,7 @@ import { disk, readSource, realOr, sha256 } from "./files.ts";
 import { lineWindow } from "./lines.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
-import type { Place, Project, ProjectOptions, Snapshot } from "./project_types.ts";
+import type { Lent, Place, Project, ProjectOptions, Snapshot } from "./project_types.ts";
 import type { FileSource, ReadCall } from "./types.ts";
 
 /** Most paths remembered as real ones. */
@@ -27,7 +27,7 @@ export function createProject(options: ProjectOptions): Project {
   const { cache: keeps = true, ...cacheOptions } = others;
   checkNumbers({ maxFileBytes }, 0);
   const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
-  const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
+  const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Lent>();
   let opened: Promise<SummaryCache> | undefined;
   let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
 
@@ -137,13 +137,13 @@ export function createProject(options: ProjectOptions): Project {
       return bytes;
     },
     async snapshot(call, place, isText) {
-      const known = shared.get(call);
-      if (known?.real === place.real) return known;
+      const lent = shared.get(call);
+      if (lent?.real === place.real) return isHashed(lent) ? lent : { ...lent, hash: await sha256(lent.bytes) };
       const bytes = await readAny(place, call.signal), hash = await sha256(bytes);
       if (!isText?.(hash)) refuseBinary(place.path, bytes);
       return { real: place.real, bytes, hash };
     },
-    share: (call, snapshot) => void shared.set(call, snapshot),
+    share: (call, lent) => void shared.set(call, lent),
     async identify(place, bytes, signal) {
       const [hash, kept] = await Promise.all([bytes ? sha256(bytes) : hashLarge(place, signal), project.keep(place)]);
       const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {
@@ -160,6 +160,10 @@ export function createProject(options: ProjectOptions): Project {
     },
   };
   return project;
+}
+
+function isHashed(lent: Lent): lent is Snapshot {
+  return lent.hash !== undefined;
 }
 
 /** A copy of what a source gives, which may use its buffer again; the wait for it ends with the read, or in time. */

@@ -48,6 +48,9 @@ export interface Snapshot {
   readonly hash: string;
 }
 
+/** What one layer read for those within it; they hash it where it was not hashed yet. */
+export type Lent = Omit<Snapshot, "hash"> & Partial<Pick<Snapshot, "hash">>;
+
 /** Files and their maps' whereabouts. */
 export interface Project {
   /** Finds a file without reading it. Throws a {@linkcode WaymarkError}: `not-found`, `not-allowed` or `too-large`. */
@@ -59,7 +62,7 @@ export interface Project {
   /** Reads and hashes it for a layer; what an outer one shared of this very call is not read again. Rejects as `read` does; what `isText` need not be found out. */
   snapshot(call: ReadCall, place: Place, isText?: (hash: string) => boolean): Promise<Snapshot>;
   /** Lends what was read to the layers within, for as long as the call goes on. */
-  share(call: ReadCall, snapshot: Snapshot): void;
+  share(call: ReadCall, lent: Lent): void;
   /** Finds out what was read: its hash, and the place where its map is kept. Without bytes the file is hashed in chunks. */
   identify(place: Place, bytes?: Uint8Array, signal?: AbortSignal): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */

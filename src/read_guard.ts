@@ -137,7 +137,7 @@ export function guardReads(parts: GuardParts): Middleware {
     }
     const bytes = await project.read(place, call.signal);
     const { from, to, lines } = lineRange(bytes, call.start, maxLines);
-    if (lines < maxLines || to === bytes.length) return undefined;
+    if (lines < maxLines || to === bytes.length) return conversation && void project.share(call, { real, bytes });
     const file = await project.identify(place, bytes), rest = (): Uint8Array => bytes.subarray(to);
     return { file, real, size: bytes.length, bytes, window: bytes.subarray(from, to), rest };
   };
@@ -212,7 +212,7 @@ export function guardReads(parts: GuardParts): Middleware {
       isNow,
       render: (options) => renderMap(map, options),
       note(text) {
-        if (era !== conversation?.era) return undefined; // what it belonged to was cleared meanwhile
+        if (era !== conversation?.era || signal?.aborted) return undefined; // its result may be nowhere
         const { lines } = map, { callId } = call;
         const given = { kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId } as const;
         return conversation?.recordBeside(call, given);

@@ -15,6 +15,7 @@ import { guardRereads, rereadGuard, type RereadGuardOptions } from "../src/rerea
 import { createSession } from "../src/session.ts";
 import type { Session, SessionOptions } from "../src/session_types.ts";
 import type { Middleware, ReadCall } from "../src/types.ts";
+import { createWaymark } from "../src/waymark.ts";
 import { type ToolFunction, wrap, type WrapOptions } from "../src/wrap.ts";
 import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
@@ -1054,6 +1055,19 @@ describe("a check that fails", () => {
 });
 
 describe("the re-read guard in the onion", () => {
+  it("reads a file once, also where the read guard had to look how long it is", async () => {
+    const bytes = new TextEncoder().encode(TEXT), session = createSession();
+    let reads = 0;
+    const source = { read: () => (reads++, bytes) }, waymark = createWaymark({ cache: false, source, session });
+    const read = waymark.wrap((_: PlainArguments) => TEXT);
+    for (const [turn, expected] of [[1, TEXT], [2, ""], [3, TEXT]] as const) {
+      session.nextTurn();
+      assertEquals(stripAnnotations(await read({ path: "/a.ts" })), expected);
+      assertEquals(reads, turn);
+    }
+    await waymark.close();
+  });
+
   it("reads the file once for each read, recorded or referred to", async () => {
     let reads = 0;
     const session = createSession(), source = { read: () => (reads++, new TextEncoder().encode(TEXT)) };
