@@ -83,7 +83,16 @@ describe("the oracle finds a session", () => {
     assertMatch(await broken("reconcile", () => () => {}), /FALSE REFERENCE|knows of|covers other/));
 
   it("that does not know who insists", async () =>
-    assertMatch(await broken("insists", () => () => false), /who insists gets no lines|passes untouched|SILENT/));
+    assertMatch(await broken("insists", () => () => false), /^Violation: /m));
+
+  it("that counts on each of two equal reads of one turn", async () =>
+    assertMatch(
+      await broken("ask", (real) =>
+        function (this: Conversation, call) {
+          return Object.assign(real.call(this, call), { isVoid: false });
+        }),
+      /FALSE REFERENCE|knows of|covers other/,
+    ));
 
   it("that refers to a map of other bytes", async () =>
     assertMatch(

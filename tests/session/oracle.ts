@@ -11,7 +11,9 @@ import { type Entry, type GivenMap, holdsMap, standingLines, textsOf } from "./m
 import { FILES, linesIn } from "./world.ts";
 
 /** A violation of the contract, or a fault of the oracle. */
-export class Violation extends Error {}
+export class Violation extends Error {
+  override readonly name = "Violation";
+}
 
 /** Throws a {@linkcode Violation} where something does not hold. */
 export function hold(isTrue: unknown, words: string, facts: unknown = ""): asserts isTrue {

@@ -21,7 +21,9 @@ export async function runMany(
   const [history] = details.counterexample!, error = details.errorInstance as Error;
   return {
     tally,
-    failure: `seed ${seed}, run ${details.numRuns}\n${wordsOf(history)}\n${error.message}\n${error.stack}`,
+    failure: `seed ${seed}, run ${details.numRuns}\n${
+      wordsOf(history)
+    }\n${error.name}: ${error.message}\n${error.stack}`,
   };
 }
 
