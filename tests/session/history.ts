@@ -698,7 +698,7 @@ class Machine {
     }
     for (const note of notes.filter(isMapReference)) {
       hold(talk.kind === "known" && expected.capped, "a map is pointed to where there may be none", facts);
-      checkMapReference(note, expected, withMaps);
+      checkMapReference(note, { expected, visible: withMaps, ids: this.#history.ids });
       this.#count("map reference");
     }
     if (notes.some(isMap)) this.#count("map");
