@@ -41,7 +41,7 @@ export class Conversation implements Session {
   readonly id: string | undefined;
   readonly untracked: boolean;
   #turn: number;
-  /** Another one after each reset: what was on its way then is no part of the conversation. */
+  /** Another one whenever anything may have left: what was on its way then may never have come into the conversation. */
   era = 0;
   #size = 0;
   /** By file; the one shown to last is last. */
@@ -82,7 +82,6 @@ export class Conversation implements Session {
 
   reset(): void {
     this.#keep(() => false);
-    this.era++;
     this.#referred.clear();
     this.#asked.clear();
   }
@@ -229,6 +228,7 @@ export class Conversation implements Session {
   }
 
   #keep(isThere: (given: Given) => boolean, only?: string): void {
+    if (only === undefined) this.era++;
     for (const [file, all] of only === undefined ? [...this.#given] : [[only, this.#given.get(only) ?? []] as const]) {
       const kept = all.filter(isThere);
       if (kept.length === all.length) continue;

@@ -181,7 +181,7 @@ export function guardRereads(parts: RereadParts): Middleware {
       conversation.answered(call, asked);
     }
     const outcome = { ...made, discard: () => (conversation.withdraw(call, asked), made.discard?.()) };
-    const { failed, text } = outcome, isPart = !asked.isVoid && era === conversation.era;
+    const { failed, text } = outcome, isPart = !call.signal?.aborted && !asked.isVoid && era === conversation.era;
     if (failed || text === undefined || !isPart) return outcome;
     const isWhole = () => exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start;
     if (canAnswer && onChange === "diff" && isWhole()) {

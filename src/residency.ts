@@ -29,7 +29,8 @@ export function exactLines(text: string, window: string, name: string): number {
   let same = 0;
   while (same < expected.length && same < shown.length && shown[same] === expected[same]) same++;
   if (same === expected.length) return same;
-  const before = linesBefore(text, window) ?? [], isBanner = before.length > 0 && before.length <= BANNER;
+  const before = linesOf(linesBefore(framed(text), plain(window).replace(/\n$/, "")) ?? "");
+  const isBanner = before.length > 0 && before.length <= BANNER;
   return isBanner && before.every((line) => isOfHost(line, name)) ? expected.length : same;
 }
 
@@ -42,17 +43,15 @@ function isOfHost(line: string, name: string): boolean {
   return HOST.test(line) || (name !== "" && line.includes(name) && !COMMENT.test(line));
 }
 
-/** Whether a text holds lines one after another, after so many others at most. */
-function holdsLines(text: string, window: string, most = BANNER): boolean {
-  if (plain(window).trim() === "") return plain(text) === plain(window);
-  const before = linesBefore(text, window);
-  return before !== undefined && before.length <= most;
+/** What is before certain lines in a text that holds them one after another; `undefined` where it does not. */
+function linesBefore(framed: string, whole: string): string | undefined {
+  const at = framed.indexOf(`\n${whole}\n`);
+  return at < 0 ? undefined : framed.slice(1, at + 1);
 }
 
-/** The lines before those of a window that a text holds one after another; `undefined` where it does not. */
-function linesBefore(text: string, window: string): string[] | undefined {
-  const whole = plain(window).replace(/\n$/, ""), framed = `\n${plain(text)}\n`, at = framed.indexOf(`\n${whole}\n`);
-  return at < 0 ? undefined : linesOf(framed.slice(1, at + 1));
+/** A text of which every line, the first and the last too, stands between two line endings. */
+function framed(text: string): string {
+  return `\n${plain(text)}\n`;
 }
 
 function linesOf(text: string): string[] {
@@ -75,14 +74,14 @@ export interface ToolResults {
 const IDS = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId"];
 /** Names of what a result holds. */
 const CONTENTS = ["content", "output", "result", "response"];
-/** So deep messages may nest, and so deep a result. */
-const DEPTH = 8;
+/** So deep messages may nest, and so deep a result; and so many objects are looked at. */
+const DEPTH = 8, MOST = 1 << 20;
 
 /** Finds every tool result in a list of messages, whatever shape they have. Never throws. */
 export function toolResults(messages: readonly unknown[]): ToolResults {
-  const byCall = new Map<string, Result>();
-  const visit = (value: unknown, depth: number): void => {
-    if (depth < 0 || typeof value !== "object" || value === null) return;
+  const byCall = new Map<string, Result>(), seen = new Set<object>();
+  let anywhere: Result | undefined;
+  const look = (value: object, depth: number): void => {
     if (Array.isArray(value)) return value.forEach((item) => visit(item, depth - 1));
     const object = value as Record<string, unknown>;
     const callId = IDS.map((name) => object[name]).find((id) => typeof id === "string") as string | undefined;
@@ -90,41 +89,98 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
     const texts = CONTENTS.flatMap((name) => textsIn(object[name], DEPTH));
     if (texts.length) byCall.set(callId, new Result([...byCall.get(callId)?.texts ?? [], ...texts]));
   };
+  const visit = (value: unknown, depth: number): void => {
+    if (depth < 0 || typeof value !== "object" || value === null || seen.has(value) || seen.size > MOST) return;
+    seen.add(value);
+    try {
+      look(value, depth);
+    } catch {
+      // A getter or a proxy: what cannot be looked at holds nothing.
+    }
+  };
   visit(messages, DEPTH);
   return {
     holds: (given) =>
       given.callId === undefined
-        ? [...byCall.values()].some((result) => result.holds(given))
+        ? (anywhere ??= new Result([...byCall.values()].flatMap(({ texts }) => texts))).holds(given)
         : byCall.get(given.callId)?.holds(given) ?? false,
   };
 }
 
-/** One tool result. Most hold a text as it was given; only where none does are gutters and JSON looked through. */
+/** One tool result, or all of them. Most hold a text as it was given; only where none does are gutters and JSON looked through. */
 class Result {
   readonly texts: readonly string[];
-  #hidden: readonly string[] | undefined;
+  #plain: Texts | undefined;
+  #hidden: Texts | undefined;
 
   constructor(texts: readonly string[]) {
     this.texts = texts;
   }
 
-  holds({ kind, text }: Pick<Given, "kind" | "text">): boolean {
-    // A map stands behind the lines it came with, or in a text of its own.
-    const holds = (shown: string): boolean => holdsLines(shown, text, kind === "map" ? Infinity : BANNER);
-    if (this.texts.some(holds)) return true;
+  holds(given: Pick<Given, "kind" | "text">): boolean {
+    this.#plain ??= new Texts(this.texts);
+    if (this.#plain.hold(given)) return true;
     if (!this.#hidden) {
       const inJson = this.texts.flatMap((shown) => textsIn(parsed(shown), DEPTH));
-      this.#hidden = [...inJson, ...[...this.texts, ...inJson].map((shown) => withoutGutter(shown, 0))];
+      this.#hidden = new Texts([...inJson, ...[...this.texts, ...inJson].map((shown) => withoutGutter(shown, 0))]);
     }
-    return this.#hidden.some(holds);
+    return this.#hidden.hold(given);
   }
 }
 
+/** Texts, made ready to be looked through for many things. */
+class Texts {
+  readonly #framed: readonly string[];
+  #byHead: Map<string, string[]> | undefined;
+
+  constructor(texts: readonly string[]) {
+    this.#framed = texts.map(framed);
+  }
+
+  /** Whether one of them holds lines one after another: those of a file behind a banner at most, a map behind anything. */
+  hold({ kind, text }: Pick<Given, "kind" | "text">): boolean {
+    const sought = framed(text), [head] = headsOf(sought, 1);
+    if (head === undefined) return this.#framed.includes(sought); // all are empty
+    const whole = sought.slice(1, -1).replace(/\n$/, "");
+    const among = kind === "map" || this.#framed.length < 9 ? this.#framed : this.#beginningWith(head);
+    return among.some((shown) => {
+      const before = linesBefore(shown, whole);
+      return before !== undefined && (kind === "map" || countLines(before) <= BANNER);
+    });
+  }
+
+  /** Those that have a line among their first ones, where that of a file stands whatever banner is before it. */
+  #beginningWith(head: string): readonly string[] {
+    if (!this.#byHead) {
+      this.#byHead = new Map();
+      for (const shown of this.#framed) {
+        for (const line of new Set(headsOf(shown, BANNER + 1))) {
+          const same = this.#byHead.get(line);
+          if (same) same.push(shown);
+          else this.#byHead.set(line, [shown]);
+        }
+      }
+    }
+    return this.#byHead.get(head) ?? [];
+  }
+}
+
+/** The first lines of a framed text that are not empty. */
+function headsOf(framed: string, most: number): string[] {
+  const heads: string[] = [];
+  for (let at = 1, end; heads.length < most && (end = framed.indexOf("\n", at)) >= 0; at = end + 1) {
+    const line = framed.slice(at, end);
+    if (line.trim() !== "") heads.push(line);
+  }
+  return heads;
+}
+
 /** Every text in a value. */
-function textsIn(value: unknown, depth: number): string[] {
+function textsIn(value: unknown, depth: number, seen: Set<object> = new Set()): string[] {
   if (typeof value === "string") return [value];
-  if (depth < 0 || typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap((part) => textsIn(part, depth - 1));
+  if (depth < 0 || typeof value !== "object" || value === null || seen.has(value) || seen.size > MOST) return [];
+  seen.add(value);
+  return Object.values(value).flatMap((part) => textsIn(part, depth - 1, seen));
 }
 
 /** What a text is, or begins with, as JSON; `undefined` where it is none. */

@@ -167,9 +167,10 @@ export function wrapCalled<Tool extends ToolFunction>(
       const span = kindOf(target) === "generator" ? undefined : attempt(() => dialect.parse(args));
       if (!span) return invoke(args);
       const isStreaming = options.streams || kindOf(target) === "async generator";
+      const told = attempt(() => facts(...rest)), isTold = attempt(() => isSession(told?.session));
       const call: ReadCall = {
-        ...options.session && { session: options.session },
-        ...attempt(() => facts(...rest)),
+        ...told,
+        ...options.session && !isTold && { session: options.session },
         ...span,
         tool: name,
         describe: dialect.describe,
@@ -215,6 +216,11 @@ const loadStreams = () => import("./streams.ts");
 /** Cancels a web stream that nobody will read: what it reads from would stay open. */
 function letGo(result: unknown): void {
   if (result instanceof ReadableStream) result.cancel().catch(() => {});
+}
+
+/** Hosts have other things they call a session. */
+function isSession(value: Session | undefined): boolean {
+  return typeof value?.reconcile === "function";
 }
 
 function kindOf(tool: ToolFunction): "generator" | "async generator" | "function" {

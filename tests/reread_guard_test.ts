@@ -404,6 +404,45 @@ describe("what was removed from the conversation", () => {
         session.reset();
       }
     }));
+
+  const leaves: Record<string, (session: Session) => void> = {
+    "its call was evicted": (session) => session.evict(["c1"]),
+    "what its turn gave was evicted": (session) => session.evictBefore(session.nextTurn()),
+    "a request went out without its result": (session) => session.reconcile([]),
+  };
+  for (const [what, leave] of Object.entries(leaves)) {
+    it(`does not come back where the read was under way when ${what}: its host may have given up on it`, () =>
+      talking(async ({ folder, session, wrap }) => {
+        put(folder, "a.ts", TEXT);
+        for (const isCounted of [false, true]) {
+          const { promise, resolve } = Promise.withResolvers<string>(), { read: plain } = plainTool(folder);
+          let isSlow = true;
+          const read = wrap((args: PlainArguments) => isSlow ? promise : plain(args));
+          if (isCounted) session.nextTurn();
+          const pending = read({ path: "a.ts" }, { callId: "c1" });
+          await new Promise((done) => setTimeout(done, 5));
+          leave(session);
+          isSlow = false;
+          resolve(TEXT);
+          assertEquals(await pending, TEXT);
+          if (isCounted) session.nextTurn();
+          assertEquals(await read({ path: "a.ts" }, { callId: "c2" }), TEXT);
+          session.reset();
+        }
+      }));
+  }
+
+  it("was never there where the read was aborted before it came back", () =>
+    talking(async ({ folder, session, wrap }) => {
+      put(folder, "a.ts", TEXT);
+      const { read: plain } = plainTool(folder), stop = new AbortController();
+      const read = wrap((args: PlainArguments) => (stop.abort(), plain(args)));
+      session.nextTurn();
+      assertEquals(await read({ path: "a.ts" }, { callId: "c1", signal: stop.signal }), TEXT);
+      session.nextTurn();
+      assertEquals(session.coverage(join(folder, "a.ts")), undefined);
+      assertEquals(await read({ path: "a.ts" }, { callId: "c2" }), TEXT);
+    }));
 });
 
 describe("a reader who insists", () => {

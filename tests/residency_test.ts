@@ -273,6 +273,28 @@ describe("the tool results of a conversation", () => {
     assert(!holds({ kind: "lines", text: `${LINES}\nmore` }));
   });
 
+  it("hold without an id, among many results, just what one of them holds by itself", () => {
+    const pieces = ["", " ", "a", "b", "// a.ts", "1\ta", "2\tb", "7| a", '["a\\nb"]', "\ufeffa", "b\r"];
+    const texts = (from: number, most: number) =>
+      Array.from({ length: 60 }, (_, at) => {
+        const count = 1 + (at * 7 + from) % most,
+          piece = (line: number) => pieces[(at * 31 + line * line * 5 + from) % 11]!;
+        return Array.from({ length: count }, (_, line) => piece(line)).join("\n");
+      });
+    const results = texts(0, 9).map((content, at) => ({ role: "tool", tool_call_id: `c${at}`, content }));
+    const all = toolResults(results), alone = results.map((result) => toolResults([result]));
+    const sought = [...texts(0, 9), ...texts(3, 4), ...texts(5, 2).map((text) => `${text}\n`), "none of them"];
+    let held = 0;
+    for (const kind of ["lines", "map"] as const) {
+      for (const text of sought) {
+        const expected = alone.some((result, at) => result.holds({ kind, text, callId: `c${at}` }));
+        assertEquals(all.holds({ kind, text }), expected, JSON.stringify({ kind, text }));
+        held += Number(expected);
+      }
+    }
+    assert(held > 60 && held < 2 * sought.length, String(held));
+  });
+
   it("are none where messages tell no ids: nothing is counted as shown", () => {
     const messages = [{ role: "tool", tool_name: "read", content: LINES }, { role: "user", content: LINES }];
     assertEquals([holdsLines(messages), toolResults(messages).holds({ kind: "lines", text: LINES })], [false, false]);
@@ -356,6 +378,25 @@ describe("the tool results of a conversation", () => {
     ];
     assert(!holdsLines(odd));
     for (const messages of [undefined, null, "x", {}, 7]) assert(!holdsLines(messages as never));
+  });
+
+  it("are read without a fault, and to an end, where looking at them throws or leads in circles", () => {
+    const throws = () => {
+      throw new Error("not yours");
+    };
+    const gone = Proxy.revocable([], {}), round: unknown[] = [], knot: Record<string, unknown> = {};
+    gone.revoke();
+    for (let at = 0; at < 30; at++) round.push(round), knot[at] = knot;
+    const odd = [
+      gone.proxy,
+      Object.defineProperty({}, "tool_call_id", { get: throws }),
+      Object.defineProperty({ tool_call_id: ID }, "content", { get: throws }),
+      { tool_call_id: ID, content: new Proxy({}, { ownKeys: throws }) },
+      round,
+      { tool_call_id: ID, content: knot },
+    ];
+    assert(!holdsLines(odd));
+    assert(holdsLines([...odd, ...SHAPES["OpenAI chat"]!(ID, LINES), ...odd]), "what stands beside them is held");
   });
 });
 

@@ -713,6 +713,21 @@ describe("wrap(): the conversation of a call", () => {
     ]);
   });
 
+  it("stays the tool's own where the host calls something else a session", async () => {
+    const [own, main] = [createSession(), createSession()], seen: unknown[] = [];
+    const layer: Middleware = (call, next) => (seen.push(conversationOf(call, main)), next(call));
+    const hostile = new Proxy({}, {
+      get() {
+        throw new Error("not yours");
+      },
+    });
+    for (const facts of [undefined, (info: unknown) => info as object]) {
+      const read = wrap((_: Args, __?: unknown) => "", layer, { session: own, ...facts && { facts } });
+      for (const session of [{ id: "the host's own" }, hostile]) await read({ path: "a.ts" }, { session });
+    }
+    assertEquals(seen.map((session) => session === own), [true, true, true, true]);
+  });
+
   it("is that of a registry's tools too", async () => {
     const session = createSession({ id: "own" }), seen: unknown[] = [];
     const layer: Middleware = (call, next) => (seen.push(call.session), next(call));
