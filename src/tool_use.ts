@@ -23,9 +23,10 @@
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import type { DigestEvent } from "./events.ts";
+import { timeOf } from "./tool_use/digest_runs.ts";
 import { createDigester, type Pressure } from "./tool_use/digester.ts";
 import { openLedger } from "./tool_use/ledger.ts";
-import { loadSummaries } from "./tool_use/load.ts";
+import { loadSession } from "./tool_use/load.ts";
 import { type DigestOptions, substituteSummaries, upgradePlaceholders } from "./tool_use/placeholders.ts";
 import { createTally, type DigestSums } from "./tool_use/tally.ts";
 import type { AcceptedResult, Summaries } from "./tool_use/types.ts";
@@ -53,7 +54,7 @@ export interface ToolUseOptions {
   readonly minResultBytes?: number | undefined;
   /** Most digests held in memory; the one unused for longest makes room. Default 200. */
   readonly maxSummariesPerSession?: number | undefined;
-  /** Most calls to the model, those of earlier processes of the session among them, as far as their digests are in the ledger. Default 200. */
+  /** Most calls to the model, those of earlier processes of the session among them, as far as their rows are in the ledger. Default 200. */
   readonly maxCallsPerSession?: number | undefined;
   /** Most calls at once; the rest wait in order. Default 4. */
   readonly maxConcurrentCalls?: number | undefined;
@@ -136,7 +137,8 @@ export interface ToolUseSummary extends AsyncDisposable {
  * ```
  */
 export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
-  const { session, root, model = options.parentModel, clock, when = "always", pressure = 0.6 } = options;
+  const { session, root, clock, when = "always", pressure = 0.6 } = options;
+  const model = options.model ?? options.parentModel ?? undefined;
   const { minResultBytes = 4096, retentionDays = 7, maxSummariesPerSession = 200, maxCallsPerSession = 200 } = options;
   const { maxConcurrentCalls = 4, maxTokens = 256, timeoutMs = 5000, excludeTools = ["structured_output"] } = options;
   checkNumbers({ minResultBytes, retentionDays, maxCallsPerSession }, 0);
@@ -157,9 +159,10 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
       session,
       retentionDays,
       onError: options.onError,
-      ...clock && { now: () => clock.now() },
+      ...clock && { now: timeOf(clock) },
     });
-    return { ledger, rows: await loadSummaries(root, session) };
+    const { summaries, failed } = await loadSession(root, session);
+    return { ledger, rows: summaries, failed };
   };
   const digester = createDigester({
     enabled: options.enabled ?? true,
@@ -175,7 +178,7 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
     when,
     pressure,
     model,
-    isInherited: options.model === undefined,
+    isInherited: !options.model,
   }, { open: root && retentionDays ? open : undefined, emit, clock });
 
   const accept = (result: AcceptedResult, replaces = false): void => {
@@ -189,7 +192,7 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
       const { callId, tool, resultBytes } = use.row;
       digester.store.touch(callId);
       emit({ type: "digest", what: "used", callId, tool, resultBytes, tokensSaved: Math.round((use.saved ?? 0) / 4) });
-      given.onUsed?.(use);
+      return given.onUsed?.(use);
     },
   });
 
@@ -197,7 +200,7 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
     async middleware(call, next) {
       const outcome = await next(call);
       if (outcome && "result" in outcome) {
-        const { path, callId, tool = "read", programmatic, fresh } = call;
+        const { path, callId, programmatic, fresh } = call, tool = call.tool || "read";
         const level = programmatic ? { topLevel: false } : {};
         accept({ callId, tool, result: outcome.result, path, ...level }, fresh);
       }

@@ -58,7 +58,7 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "the budget goes on in the next process of a session",
     file: "src/tool_use/digester.ts",
-    from: "if (opened) store.adopt(opened.rows);",
+    from: "if (opened) store.adopt(opened.rows, opened.failed);",
     to: "",
     test: "tool_use/tool_use_test.ts",
     named: "is read by the next process of the session: nothing is paid for twice, and the budget goes on",
@@ -66,8 +66,9 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "secrets are masked in what is sent",
     file: "src/tool_use/digest.ts",
-    from: "const [facts, ...parts] = await masker.mask([question.facts, ...question.text.parts]);",
-    to: "const [facts, ...parts] = [question.facts, ...question.text.parts];",
+    from:
+      'const [name = "", facts, ...parts] = await masker.mask([question.tool, question.facts, ...question.text.parts]);',
+    to: 'const [name = "", facts, ...parts] = [question.tool, question.facts, ...question.text.parts];',
     test: "tool_use/digest_test.ts",
     named: "holds no secret of the result, nor of the facts beside it",
   },
@@ -114,8 +115,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "nothing in a digest is a tag",
     file: "src/tool_use/text.ts",
-    from: 'return clean(text).replace(TAG, "‹");',
-    to: "return clean(text);",
+    from: '.replace(TAG, "‹");',
+    to: ";",
     test: "tool_use/http_test.ts",
     named: "stands in its frame in place of a cleared result, whatever the answer holds",
   },
@@ -238,6 +239,30 @@ export const toolUseMutations: readonly Mutation[] = [
     to: ") continue;",
     test: "tool_use/ledger_test.ts",
     named: "are removed at the start when nobody wrote to them for so many days; nothing else is",
+  },
+  {
+    guarantee: "a ledger that was swapped for a pipe or a link takes no row",
+    file: "src/tool_use/ledger.ts",
+    from: "if (file === undefined || !isFile(file)) file = await prepare(root!, session);",
+    to: "file ??= await prepare(root!, session);",
+    test: "tool_use/ledger_test.ts",
+    named: "writes nowhere once its file was swapped for a link, and goes on when that is gone",
+  },
+  {
+    guarantee: "failed calls count in the next process of a session",
+    file: "src/tool_use/load.ts",
+    from: "failed++;",
+    to: "failed = 0;",
+    test: "tool_use/tool_use_test.ts",
+    named: "is read by the next process of the session: its failed calls count for the budget",
+  },
+  {
+    guarantee: "a failed row holds no secret",
+    file: "src/tool_use/digest_runs.ts",
+    from: 'const [masked = ""] = await masker.mask([words(error)]);',
+    to: 'const [masked = ""] = [words(error)];',
+    test: "tool_use/tool_use_test.ts",
+    named: "keeps no secret of an error's words",
   },
   {
     guarantee: "two ids never share a ledger",

@@ -62,10 +62,10 @@ export interface DigestRun {
 /** The digest of a result. Rejects with a {@linkcode WaymarkError}. */
 export async function makeDigest(question: DigestQuestion, run: DigestRun): Promise<DigestText> {
   const { model, maxTokens, masker = secrets } = run;
-  const [facts, ...parts] = await masker.mask([question.facts, ...question.text.parts]);
+  const [name = "", facts, ...parts] = await masker.mask([question.tool, question.facts, ...question.text.parts]);
   run.signal.throwIfAborted();
   const text = [facts, joined(parts, question.text.omitted)].filter(Boolean).join("\n").toWellFormed();
-  const tool = cleanLine(question.tool, MAX_TOOL), token = freshToken(text + tool);
+  const tool = cleanLine(name, MAX_TOOL), token = freshToken(text + tool);
   const content =
     `<output-${token}>\ntool: ${tool}\n${text}\n</output-${token}>\n\nNow the digest, at most ${WORDS} words.`;
   const messages = [{ role: "user", content }] as const;

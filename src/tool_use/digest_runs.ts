@@ -8,8 +8,8 @@
 
 import { WaymarkError } from "../errors.ts";
 import type { DigestEvent } from "../events.ts";
-import type { Masker } from "../summary/secrets.ts";
-import { cleanLine } from "../summary/text.ts";
+import { type Masker, secrets } from "../summary/secrets.ts";
+import { cleanText, cutText } from "../summary/text.ts";
 import type { Clock, Completion, CompletionModel, FailureReason } from "../types.ts";
 import { createTurns } from "../waiting.ts";
 import { type DigestQuestion, makeDigest } from "./digest.ts";
@@ -57,11 +57,33 @@ export interface DigestRuns {
 /** The longest a timer can be set to: beyond, runtimes fire at once or throw. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+/** So many UTF-16 code units of an error's own words are looked at. */
+const MAX_WORDS = 4_096;
+
+/** The time by a host's clock; by the machine's where there is none, or it throws. */
+export function timeOf(clock: Pick<Clock, "now"> | undefined): () => number {
+  return () => {
+    try {
+      return (clock ?? Date).now();
+    } catch {
+      return Date.now();
+    }
+  };
+}
+
+function nameOf(model: CompletionModel): string {
+  try {
+    return String(model.name);
+  } catch {
+    return "the model";
+  }
+}
+
 /** The runs of one session. */
 export function createDigestRuns(settings: RunSettings, parts: RunParts): DigestRuns {
-  const { isInherited, maxTokens } = settings, { store, keep, emit, clock, masker } = parts;
+  const { isInherited, maxTokens } = settings, { store, keep, emit, clock, masker = secrets } = parts;
   const turns = createTurns(settings.maxConcurrentCalls), running = new Set<Promise<void>>();
-  const now = (): number => (clock ?? Date).now();
+  const now = timeOf(clock);
 
   /** Fires when a request has taken too long. */
   const deadline = (stop: AbortSignal): AbortSignal => {
@@ -74,6 +96,7 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
 
   const digest = async (wanted: Wanted, signal: AbortSignal, end: (isSpent: boolean) => void): Promise<void> => {
     const { callId, tool, bytes } = wanted, model = settings.model!, stop = new AbortController();
+    const modelName = nameOf(model);
     let started = now(), calls = 0, release: (() => void) | undefined;
     let tokens: Completion["usage"] = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
     /** What a row and an event have in common. */
@@ -82,7 +105,7 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
       const common = { callId, tool, resultBytes: bytes, ...isInherited && { inheritedRoute: true as const } };
       return {
         row: { ...common, durationMs: ms, at },
-        event: { ...common, type: "digest" as const, model: model.name, usage: { ...tokens, calls, ms } },
+        event: { ...common, type: "digest" as const, model: modelName, usage: { ...tokens, calls, ms } },
       };
     };
     try {
@@ -102,7 +125,9 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
       emit({ ...event, what: "made" });
     } catch (error) {
       if (signal.aborted) return;
-      const { row, event } = facts(), message = cleanLine(error instanceof Error ? error.message : String(error), 300);
+      const message = await withoutSecrets(error);
+      if (signal.aborted) return;
+      const { row, event } = facts();
       keep({ ...row, status: "failed", reason: message });
       emit({
         ...event,
@@ -117,10 +142,22 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
     }
   };
 
+  /** What went wrong, in one line: a provider's words may hold the key it refuses. Never rejects. */
+  const withoutSecrets = async (error: unknown): Promise<string> => {
+    const words = (fault: unknown) =>
+      cleanText((fault instanceof Error ? fault.message : String(fault)).slice(0, MAX_WORDS));
+    try {
+      const [masked = ""] = await masker.mask([words(error)]);
+      return cutText(masked, 300);
+    } catch (fault) {
+      return cutText(words(fault), 300); // why the patterns could not be had: our own words
+    }
+  };
+
   return {
     start(wanted) {
       const controller = new AbortController(), end = store.begin(wanted.callId, { controller });
-      const promise = digest(wanted, controller.signal, end).finally(() => running.delete(promise));
+      const promise = digest(wanted, controller.signal, end).catch(() => {}).finally(() => running.delete(promise));
       running.add(promise);
     },
     get size() {

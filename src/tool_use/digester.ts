@@ -9,7 +9,7 @@
 
 import { isSecretPath } from "../probe.ts";
 import { decide } from "./decide.ts";
-import { createDigestRuns, type RunParts, type RunSettings, type Wanted } from "./digest_runs.ts";
+import { createDigestRuns, type RunParts, type RunSettings, timeOf, type Wanted } from "./digest_runs.ts";
 import { byteLength, excerpt } from "./excerpt.ts";
 import { pathsIn } from "./named_paths.ts";
 import { capture, textOf } from "./result_text.ts";
@@ -33,7 +33,9 @@ export interface DigestSettings extends RunSettings {
 /** What a digester works with. */
 export interface DigesterParts extends Omit<RunParts, "store" | "keep"> {
   /** Opens the ledger at the first result, and reads what it holds of this session. `undefined`: nothing is kept. */
-  readonly open: (() => Promise<{ readonly ledger: Ledger; readonly rows: Summaries }>) | undefined;
+  readonly open:
+    | (() => Promise<{ readonly ledger: Ledger; readonly rows: Summaries; readonly failed?: number }>)
+    | undefined;
   /** Runs a task in a later turn of the event loop. Default: a timer. */
   readonly later?: ((task: () => void) => void) | undefined;
 }
@@ -74,15 +76,17 @@ interface Taken extends Pick<AcceptedResult, "callId" | "topLevel" | "path" | "a
 
 /** Most results held. As many small ones are more than any window has room for: what is dropped has left it. */
 export const MAX_HELD = 1_000;
+/** UTF-16 code units of a tool's name: an endless one would leave no room for its row. */
+const MAX_TOOL = 1_000;
 /** Bytes of results that are looked at in one turn of the event loop. */
 const BYTES_A_TURN = 1_000_000;
 
 /** The digester of one session. */
 export function createDigester(settings: DigestSettings, parts: DigesterParts): Digester {
   const { model, topLevel, when, maxCallsPerSession: maxCalls } = settings;
-  const { emit, clock = Date, later = (task) => void setTimeout(task, 0) } = parts;
+  const { emit, later = (task) => void setTimeout(task, 0) } = parts;
   const excluded = new Set(settings.excludeTools), store = createStore(settings.maxSummariesPerSession);
-  const queue: Taken[] = [], held = new Map<string, Wanted>();
+  const now = timeOf(parts.clock), queue: Taken[] = [], held = new Map<string, Wanted>();
   let ledger: Ledger | undefined, draining: Promise<void> | undefined, isOpen = false, isClosed = false;
 
   const keep = (row: DigestRow): void => {
@@ -91,7 +95,7 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
   };
   const runs = createDigestRuns(settings, { ...parts, store, keep });
   const skip = ({ callId, tool, bytes }: { callId: string; tool: string; bytes: number }, reason: SkipReason): void => {
-    keep({ callId, tool, resultBytes: bytes, status: "skipped", skipReason: reason, durationMs: 0, at: clock.now() });
+    keep({ callId, tool, resultBytes: bytes, status: "skipped", skipReason: reason, durationMs: 0, at: now() });
     emit({ type: "digest", what: "skipped", callId, tool, resultBytes: bytes, reason });
   };
 
@@ -99,7 +103,7 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
     isOpen = true;
     const opened = await parts.open?.().catch(() => undefined);
     ledger = opened?.ledger;
-    if (opened) store.adopt(opened.rows);
+    if (opened) store.adopt(opened.rows, opened.failed);
   };
 
   /** Looks at what was taken, a little in each turn of the event loop. */
@@ -166,12 +170,12 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
     store,
     accept({ callId, tool, result, ...taken }, replaces = false) {
       if (isClosed) return;
-      queue.push({ ...taken, callId, tool: String(tool), captured: capture(result), replaces });
+      queue.push({ ...taken, callId, tool: String(tool).slice(0, MAX_TOOL), captured: capture(result), replaces });
       wake();
     },
     relieve({ share, inContext }) {
       if (isClosed) return 0;
-      const ids = typeof inContext === "object" ? new Set(inContext) : undefined;
+      const ids = typeof inContext === "object" && inContext !== null ? new Set(inContext) : undefined;
       const isIn = typeof inContext === "function" ? inContext : (id: string) => !ids || ids.has(id);
       for (const id of [...held.keys()]) if (!isIn(id)) held.delete(id);
       if (!(share >= settings.pressure)) return 0;

@@ -23,8 +23,11 @@ export function byteLength(text: string): number {
 export const MAX_SENT = 40_000;
 /** How the room is shared. */
 const HEAD = 26_000, TAIL = MAX_SENT - HEAD;
-/** What is looked at for secrets beyond a cut, and then dropped: half a secret would not be known for one. */
-export const MARGIN = 4_000;
+/**
+ * What is looked at for secrets beyond a cut, and then dropped: half a secret would not be known for one. The longest that the
+ * patterns know are private keys of 10,000 characters.
+ */
+export const MARGIN = 12_000;
 /** How much of each end of a long text is looked at. */
 const WINDOW = 1_000_000;
 

@@ -48,7 +48,8 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
 
   const keep = async (line: Uint8Array): Promise<void> => {
     try {
-      await appendLine(file ??= await prepare(root!, session), line);
+      if (file === undefined || !isFile(file)) file = await prepare(root!, session);
+      await appendLine(file, line);
     } catch (error) {
       if (file === undefined || diskFault(error) !== "absent") throw error;
       file = await prepare(root!, session); // the folder was removed meanwhile
@@ -73,6 +74,16 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
     },
     settled: () => last,
   };
+}
+
+/** Whether what is there is still a file: a pipe that took its place would take rows, or the whole process, for good. */
+function isFile(path: string): boolean {
+  try {
+    const { isFile, isSymlink } = disk().lstat(path);
+    return isFile && !isSymlink;
+  } catch {
+    return false;
+  }
 }
 
 /** The ledger's file, its folder made and private. Throws why not. */

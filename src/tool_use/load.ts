@@ -33,14 +33,24 @@ const CHUNK = 1 << 16, LF = 10;
  * ```
  */
 export async function loadSummaries(root: string | undefined, sessionId: string): Promise<Summaries> {
+  return (await loadSession(root, sessionId)).summaries;
+}
+
+/** What the next process of a session goes on from. Never rejects. */
+export async function loadSession(
+  root: string | undefined,
+  sessionId: string,
+): Promise<{ readonly summaries: Summaries; readonly failed: number }> {
   const summaries = new Map<string, DigestRow>();
+  let failed = 0;
   for await (const row of readLedger(root, sessionId)) {
+    if (row?.status === "failed") failed++;
     if (row?.status !== "ok") continue;
     summaries.delete(row.callId);
     summaries.set(row.callId, row);
     if (summaries.size > MAX_ROWS) summaries.delete(summaries.keys().next().value!);
   }
-  return summaries;
+  return { summaries, failed };
 }
 
 /**

@@ -50,7 +50,7 @@ export function capture(result: unknown): unknown {
 export function textOf(captured: unknown): ResultText {
   try {
     const texts: string[] = [], facts: string[] = [];
-    if (collect(captured, { texts, facts }, 0)) {
+    if (collect(captured, { texts, facts, left: LATER }, 0)) {
       const text = texts.length === 1 ? withoutEnvelope(texts[0]!) : texts.join("\n");
       return { text, facts: facts.join("\n") };
     }
@@ -65,12 +65,15 @@ export function textOf(captured: unknown): ResultText {
 interface Found {
   readonly texts: string[];
   readonly facts: string[];
+  /** So many values are still looked at: parts that are shared, or hold themselves, could be gone through without an end. */
+  left: number;
 }
 
 /** Collects the texts of a shape that is known; whether it was one. A shape that holds more than texts is none. */
 function collect(value: unknown, found: Found, depth: number): boolean {
   if (typeof value === "string") return found.texts.push(value) > 0;
   if (typeof value !== "object" || value === null || depth > DEEPEST || isOpaque(value)) return false;
+  if (--found.left < 0) return false;
   if (!Array.isArray(value)) return collectFields(value, found, depth);
   if (!value.length || value.length > MOST_TEXTS || !value.every(isBlock)) return false;
   const before = found.texts.length;
@@ -171,7 +174,7 @@ function withoutEnvelope(text: string): string {
   if (text.length > MOST_JSON || !/^\s*\[\s*\{\s*"(?:type|text)"\s*:\s*"/.test(text)) return text;
   try {
     const texts: string[] = [], facts: string[] = [];
-    return collect(JSON.parse(text), { texts, facts }, 0) ? texts.join("\n") : text;
+    return collect(JSON.parse(text), { texts, facts, left: LATER }, 0) ? texts.join("\n") : text;
   } catch {
     return text;
   }

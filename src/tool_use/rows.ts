@@ -13,8 +13,8 @@ import type { DigestRow, SkipReason } from "./types.ts";
 /** A longer line is never written, and skipped when it is read. */
 export const MAX_LINE_BYTES: number = 1 << 20;
 
-/** Most UTF-16 code units of the id of a call: a longer one is no id. */
-const MAX_ID = 1_024;
+/** Most UTF-16 code units of the id of a call: a longer one is no id. Gateways put signatures of several thousand into theirs. */
+const MAX_ID = 16_384;
 /** Most code points of a tool's name and of a reason. */
 const MAX_NAME = 120, MAX_REASON = 300;
 /** As many UTF-16 code units of a digest are looked at: white space and what is hidden may fill most of them. */

@@ -35,8 +35,8 @@ export interface DigestStore {
   underWay(callId: string): Run | undefined;
   /** All runs under way. */
   readonly runs: Iterable<Run>;
-  /** Takes over what another process of the same session has made. */
-  adopt(rows: Summaries): void;
+  /** Takes over what another process of the same session has made, and how many of its calls failed. */
+  adopt(rows: Summaries, failed?: number): void;
 }
 
 /** Most ids of calls that are remembered as done, so that a session without a budget has an end too. */
@@ -78,7 +78,8 @@ export function createStore(maxSummaries: number): DigestStore {
     get runs() {
       return runs.values();
     },
-    adopt(others) {
+    adopt(others, failed = 0) {
+      calls += failed;
       for (const row of others.values()) {
         if (done.has(row.callId)) continue;
         calls++;

@@ -18,11 +18,13 @@ export const ELLIPSIS = "…";
 const WORD = 80;
 
 /** What begins a tag, or one of the marks that chat templates are made of. */
-const TAG = /<(?=\s*[/!?|\p{L}])/gu;
+const TAG = /<(?=[\s\p{M}\p{DI}]*[/!?|\p{L}])/gu;
+/** What shows nothing, where no script and no emoji needs it: it would hide a frame from whoever looks for one. */
+const UNSEEN = /(?<=\p{ASCII})\p{DI}+(?=\p{ASCII})/gu;
 
 /** One line in which nothing begins a tag or one of our own frames. What looked like a tag begins with `‹`. */
 export function neutralLine(text: string): string {
-  return clean(text).replace(TAG, "‹");
+  return clean(clean(text).replace(UNSEEN, "")).replace(TAG, "‹");
 }
 
 /** A digest as it is kept. */

@@ -15,7 +15,7 @@ export type CallFacts = Partial<Pick<AcceptedResult, "callId" | "topLevel" | "pa
 
 /** How a tool is watched. */
 export interface WatchOptions {
-  /** The host's name for it. Default: the tool's own `name`. */
+  /** The host's name for it. Default: the tool's own `name`; `"tool"` where it has none, as a function made in place has. */
   readonly name?: string | undefined;
   /**
    * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `callId`,
@@ -28,7 +28,7 @@ export interface WatchOptions {
 export function watch<Tool extends ToolFunction>(
   tool: Tool,
   accept: (result: AcceptedResult) => void,
-  { name = tool.name, facts = usualFacts }: WatchOptions = {},
+  { name = tool.name || "tool", facts = usualFacts }: WatchOptions = {},
 ): Tool {
   const tag: unknown = Reflect.get(tool, Symbol.toStringTag);
   if (tag === "AsyncGeneratorFunction" || tag === "GeneratorFunction") return tool;
@@ -41,9 +41,11 @@ export function watch<Tool extends ToolFunction>(
   return new Proxy(tool, {
     apply(target, self, given: unknown[]) {
       const result: unknown = Reflect.apply(target, self, given);
-      if (!(result instanceof Promise)) tell(given, result);
-      // A promise that is more than one may begin its work when it is asked.
-      else if (result.then === Promise.prototype.then) result.then((value) => tell(given, value), () => {});
+      try {
+        if (!(result instanceof Promise)) tell(given, result);
+        // A promise that is more than one may begin its work when it is asked.
+        else if (result.then === Promise.prototype.then) result.then((value) => tell(given, value), () => {});
+      } catch { /* a result that may not even be asked what it is, such as a proxy that was revoked */ }
       return result;
     },
   });

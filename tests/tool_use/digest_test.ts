@@ -105,6 +105,22 @@ describe("the question", () => {
     }
   });
 
+  it("holds no half of the longest key that the patterns know, wherever the cut falls", async () => {
+    const lines = Array<string>(150).fill("MIIEpAIBAAKCAQEA7bq".padEnd(64, "x9Z"));
+    const long = ["-----BEGIN PGP PRIVATE KEY BLOCK-----", ...lines, "-----END PGP PRIVATE KEY BLOCK-----"].join("\n");
+    for (let shift = 0; shift <= 12_000; shift += 1_500) {
+      const { model, digest } = make("m ".repeat(7_500 + shift / 2) + long + "n ".repeat(60_000));
+      await digest;
+      assert(!sent(model.calls[0]).includes("MIIEpAIBAAKCAQEA7bq"), `shift ${shift}`);
+    }
+  });
+
+  it("holds no secret of the tool's name", async () => {
+    const { model, digest } = make("text", "ok", { tool: `mcp ${SECRETS.github}` });
+    await digest;
+    assertStringIncludes(sent(model.calls[0]), "tool: mcp [masked]\n");
+  });
+
   it("is the two ends of a long result, with words for what is left out, and well-formed", async () => {
     const { model, digest } = make(`FIRST ${"😀".repeat(200_000)} LAST`);
     await digest;

@@ -267,6 +267,32 @@ describe("a ledger that cannot be kept", () => {
       }));
   }
 
+  const swaps: Record<string, (path: string, root: string) => void> = {
+    "a link": (path, root) => symlinkSync(`${root}/other/made`, path),
+    "a pipe": (path) => void execFileSync("mkfifo", [path]),
+    "a folder": (path) => mkdirSync(path),
+  };
+  for (const [what, place] of Object.entries(swaps)) {
+    it(
+      `writes nowhere once its file was swapped for ${what}, and goes on when that is gone`,
+      { timeout: 20_000 },
+      () =>
+        inFolder(async (root) => {
+          mkdirSync(`${root}/other`);
+          const { ledger } = await kept({ root });
+          rmSync(fileOf(root));
+          place(fileOf(root), root);
+          ledger.append(row());
+          await ledger.settled();
+          assertEquals([ledger.errors, readdirSync(`${root}/other`)], [1, []]);
+          rmSync(fileOf(root), { recursive: true });
+          ledger.append(row({ callId: "after" }));
+          await ledger.settled();
+          assertEquals([ledger.errors, linesOf(root)], [1, [row({ callId: "after" })]]);
+        }),
+    );
+  }
+
   it("makes nothing in the home directory itself, nor at the root of the disk", () =>
     inFolder(async (root) => {
       const { HOME } = process.env;

@@ -219,7 +219,7 @@ describe("a ledger that came with a clone", () => {
         { callId: "" },
         { callId: 7 },
         { callId: "a\nb" },
-        { callId: "x".repeat(1_025) },
+        { callId: "x".repeat(16_385) },
         { tool: null },
         { status: "OK" },
         { status: undefined },

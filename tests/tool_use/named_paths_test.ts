@@ -42,6 +42,24 @@ describe("the paths of a tool call", () => {
     assertEquals(isSecret({ cmd: ["bash", "-lc", "cat .env"] }), true);
   });
 
+  it("are found wherever they stand in the arguments, in lists and in what a gateway wraps around them", () => {
+    for (
+      const args of [
+        { files: [{ path: "src/a.ts" }, { path: ".env" }] },
+        { requests: [{ file_path: "certs/server.pem" }] },
+        { arguments: { file_path: "/home/me/.ssh/id_rsa" } },
+        { action: { type: "exec", command: ["cat", ".env"] } },
+        { args: { path: ".env" } },
+        { code: "print(open('.env').read())" },
+        { source: ".env" },
+      ]
+    ) assertEquals(isSecret(args), true, JSON.stringify(args));
+    assertEquals(isSecret({ edits: [{ path: "a.ts", new_text: ".env" }] }), false);
+    const ring: Record<string, unknown> = { path: "a.ts" };
+    ring["args"] = [ring, ring];
+    assertEquals(isSecret(ring), false);
+  });
+
   it("are not taken from expressions, prose and content", () => {
     for (const command of ["grep -rn process.env src", "grep import.meta.env.MODE .", "npm test", "echo environment"]) {
       assertEquals(isSecret({ command }), false, command);

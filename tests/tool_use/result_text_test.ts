@@ -129,6 +129,15 @@ describe("the text of a result", () => {
     assert(text.length > 1000 && text.length < 2_000_000, `${text.length}`);
   });
 
+  it("is bounded in the work it costs where parts are shared, or hold themselves", () => {
+    let shared: unknown = "x".repeat(300);
+    for (let level = 0; level < 6; level++) shared = Array(100).fill({ type: "tool_result", content: shared });
+    assertEquals(typeof read(shared), "string");
+    const ring: unknown[] = [];
+    ring.push(...Array(100).fill({ type: "tool_result", content: ring }));
+    assertEquals(typeof read(ring), "string");
+  });
+
   it("leaves every result as it was, and never throws", () => {
     fc.assert(
       fc.property(

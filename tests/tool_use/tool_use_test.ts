@@ -343,6 +343,70 @@ describe("toolUseSummary()", () => {
     });
   });
 
+  for (const reads of [0, 1, 2, 3]) {
+    it(`makes rows though the host's clock throws after ${reads} readings`, async () => {
+      let left = reads;
+      const clock = {
+        now: () => {
+          if (left-- > 0) return 1;
+          throw new Error("clock");
+        },
+        sleep: () => new Promise<void>(() => {}),
+      };
+      await withDigests(always, { clock }, async ({ digests }) => {
+        digests.accept({ callId: "c1", tool: "bash", result: large });
+        digests.accept({ callId: "c2", tool: "bash", result: "x" });
+        await digests.settled();
+        assertEquals([digests.summaries().size, digests.stats().skipped], [1, { small: 1 }]);
+      });
+    });
+  }
+
+  it("takes a model that is null for none, and one whose name cannot be read for one that fails", async () => {
+    await withDigests(always, { model: null as never }, async ({ digests }) => {
+      digests.accept({ callId: "c1", tool: "bash", result: large });
+      await digests.settled();
+      assertEquals(digests.stats().skipped, { "no-model": 1 });
+    });
+    const nameless = {
+      get name(): string {
+        throw new Error("name");
+      },
+      complete: () => Promise.reject(new Error("no answer")),
+    };
+    await withDigests(always, { model: nameless }, async ({ digests }) => {
+      digests.accept({ callId: "c1", tool: "bash", result: large });
+      await digests.settled();
+      assertEquals([digests.stats().failed, digests.stats().underWay], [1, 0]);
+    });
+  });
+
+  it("sees nobody reject for a host's own hook of what is used", async () => {
+    await withDigests(always, {}, async ({ digests }) => {
+      digests.accept({ callId: "c1", tool: "bash", result: large });
+      await digests.settled();
+      const onUsed = (): void => Promise.reject(new Error("hook")) as unknown as void;
+      const messages = [{ role: "tool", tool_call_id: "c1", content: "[cleared]" }];
+      assertStringIncludes(digests.upgrade(messages, { onUsed })[0]!.content, "A digest.");
+    });
+  });
+
+  it("keeps no secret of an error's words", async () => {
+    const key = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+    await inFolder(async (root) => {
+      const script = () => {
+        throw new Error(`Incorrect API key provided: ${key}`);
+      };
+      await withDigests(script, { root }, async ({ digests, events }) => {
+        digests.accept({ callId: "c1", tool: "bash", result: large });
+        await digests.settled();
+        const [row] = rowsOf(root);
+        assertMatch(row!.reason!, /Incorrect API key provided: \[masked\]/);
+        assertEquals(JSON.stringify([row, events]).includes(key), false);
+      });
+    });
+  });
+
   it("refuses options that mean nothing, by name", () => {
     for (
       const [name, value] of [
@@ -381,6 +445,35 @@ describe("the ledger of a session", () => {
         assertEquals([model.calls.length, digests.stats().skipped], [1, { duplicate: 2, budget: 1 }]);
         assertEquals([...digests.summaries().keys()], ["c1", "c2", "c3"]);
       });
+    });
+  });
+
+  it("is read by the next process of the session: its failed calls count for the budget", async () => {
+    await inFolder(async (root) => {
+      const failing = () => {
+        throw new Error("503");
+      };
+      await withDigests(failing, { root }, async ({ digests }) => {
+        for (const callId of ["c1", "c2"]) digests.accept({ callId, tool: "bash", result: large });
+        await digests.settled();
+      });
+      await withDigests(always, { root, maxCallsPerSession: 3 }, async ({ digests, model }) => {
+        for (const callId of ["c1", "c2"]) digests.accept({ callId, tool: "bash", result: large });
+        await digests.settled();
+        assertEquals([model.calls.length, digests.stats().skipped], [1, { budget: 1 }]);
+      });
+    });
+  });
+
+  it("holds the row of a tool with an endless name, and gives back digests under long ids", async () => {
+    await inFolder(async (root) => {
+      const id = `call_1__signature__${"A".repeat(9_000)}`;
+      await withDigests(always, { root }, async ({ digests }) => {
+        digests.accept({ callId: id, tool: "t".repeat(2_000_000), result: large });
+        await digests.settled();
+        assertEquals(digests.stats().ledgerErrors, 0);
+      });
+      assertEquals([...(await loadSummaries(root, "session-1")).keys()], [id]);
     });
   });
 

@@ -100,6 +100,21 @@ describe("a watched tool", () => {
     assertEquals(seen.map(({ result }) => result === thenable), [true]);
   });
 
+  it("gives back what may not even be asked what it is", () => {
+    const { accept } = watching(), { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const trap = (): never => {
+      throw new Error("trap");
+    };
+    const results = [
+      proxy,
+      new Proxy({}, { getPrototypeOf: trap }),
+      Object.defineProperty(Promise.resolve("text"), "then", { get: trap }),
+      Object.defineProperty(Promise.resolve("text"), "constructor", { get: trap }),
+    ];
+    for (const result of results) assert(watch(() => result, accept)() === result);
+  });
+
   it("goes on where what is told throws", async () => {
     const angry = () => {
       throw new Error("facts");
@@ -161,5 +176,11 @@ describe("the facts of a call", () => {
       { callId: "c9", topLevel: true, path: "a.ts", tool: "Read", result: "text", args: { file: "a.ts" } },
       { callId: undefined, topLevel: undefined, path: undefined, tool: "read", result: "text", args: { file: "a.ts" } },
     ]);
+  });
+
+  it("come with a name though the tool has none", () => {
+    const { seen, accept } = watching();
+    watch(() => "text", accept)();
+    assertEquals(seen.map(({ tool }) => tool), ["tool"]);
   });
 });
