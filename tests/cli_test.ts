@@ -188,6 +188,23 @@ describe("waymark read", () => {
     });
   });
 
+  it("never writes over a file that is no session: it is set aside under a name that is told", async () => {
+    await inProject(async (folder, path) => {
+      for (const text of ["export const precious = 1;\n", '{"name":"a-package"}', readFileSync(path, "utf8")]) {
+        const kept = text.length > 99 ? path : put(folder, "precious.ts", text);
+        const call = ["read", path, "--limit=1", "--root", folder, "--session", kept];
+        const { code: exit, stdout, stderr } = await inProcess(call);
+        assertEquals([exit, stdout], [0, `${code(1)}\n`]);
+        const old = /What is there is kept as (.*)\. It begins anew$/.exec(stderr)?.[1] ?? "";
+        assertEquals(readFileSync(old, "utf8"), text);
+        assertEquals(JSON.parse(readFileSync(kept, "utf8")).turn, 1);
+      }
+      const missing = put(folder, "precious.ts", "precious");
+      await inProcess(["read", join(folder, "missing.ts"), "--root", folder, "--session", missing]);
+      assertEquals(readFileSync(missing, "utf8"), "precious", "a read that fails keeps nothing");
+    });
+  });
+
   it("prints the lines, says so and leaves nothing behind where a session cannot be kept", async () => {
     await inProject(async (folder) => {
       const kept = join(folder, "no such folder", "session.json");

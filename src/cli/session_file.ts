@@ -1,7 +1,8 @@
 /**
  * A session kept in a file, so that reads of separate processes are one conversation: each process is one turn of it.
  *
- * Promised: private to its owner; what cannot be read is begun anew, and told; a process that dies leaves the file as it was.
+ * Promised: private to its owner; what cannot be read is begun anew, and told; a process that dies leaves the file as it was;
+ * a file that is no session is set aside, never written over.
  * Two processes at once: the last to end is remembered, which costs a reference and tells nothing false.
  *
  * @module
@@ -21,7 +22,7 @@ export interface SessionFile {
 
 /** Takes up the session in a file, or begins one that will be kept there. */
 export function openSession(path: string, tell: (problem: unknown) => void): SessionFile {
-  const file = toDiskPath(path, disk().cwd()) ?? path, session = restore(file, path, tell);
+  const file = toDiskPath(path, disk().cwd()) ?? path, { session, foreign } = restore(file, path, tell);
   session.nextTurn();
   return {
     session,
@@ -29,6 +30,7 @@ export function openSession(path: string, tell: (problem: unknown) => void): Ses
       const fresh = `${file}.${crypto.randomUUID()}.tmp`;
       try {
         disk().writeText(fresh, JSON.stringify(session), 0o600);
+        if (foreign && disk().exists(file)) disk().rename(file, foreign);
         disk().rename(fresh, file);
       } catch (error) {
         tell(`Cannot keep the session in ${path}: ${(error as Error).message}`);
@@ -38,13 +40,18 @@ export function openSession(path: string, tell: (problem: unknown) => void): Ses
   };
 }
 
-function restore(file: string, path: string, tell: (problem: unknown) => void): Session {
+/** The session in a file; where that holds something else, a new one and the name what is there is to go by. */
+function restore(file: string, path: string, tell: (problem: unknown) => void): { session: Session; foreign?: string } {
+  let bytes: Uint8Array | undefined;
   try {
-    return createSession({ state: JSON.parse(new TextDecoder().decode(disk().readBytes(file))) });
+    bytes = disk().readBytes(file);
+    return { session: createSession({ state: JSON.parse(new TextDecoder().decode(bytes)) }) };
   } catch (error) {
-    if (diskFault(error) !== "absent") {
-      tell(`Cannot take up the session in ${path}: ${(error as Error).message}. It begins anew`);
-    }
-    return createSession();
+    const session = createSession(), { message } = error as Error;
+    if (diskFault(error) === "absent") return { session };
+    const foreign = bytes?.length ? `${file}.${crypto.randomUUID()}.old` : undefined;
+    const kept = foreign === undefined ? "" : `. What is there is kept as ${foreign}`;
+    tell(`Cannot take up the session in ${path}: ${message}${kept}. It begins anew`);
+    return { session, ...foreign && { foreign } };
   }
 }
