@@ -71,7 +71,8 @@ export {
  * ```
  */
 export function createCompactor(options: CompactorOptions): Compactor {
-  const shape = chooseShape(options.shape), { model, summarizationModel, sender } = options;
-  const { strategy = model || summarizationModel || sender ? "summary" : "prune" } = options;
+  const shape = chooseShape(options.shape), { model, summarizationModel, sender, callMode } = options;
+  const isForking = sender !== undefined && (callMode === "fork" || callMode === "auto");
+  const { strategy = model || summarizationModel || isForking ? "summary" : "prune" } = options;
   return createCompactorOver(options, shape, strategy === "prune" ? undefined : createSummarizing(options, shape));
 }

@@ -8,6 +8,31 @@ import type { Mutation } from "./mutations.ts";
 
 export const compactionMutations: readonly Mutation[] = [
   {
+    guarantee: "a summary is begun before anybody is told of it, so that a hook begins no other",
+    file: "src/compaction/compactor.ts",
+    from: '    flights.begin({ span, messages, view });\n    tell({ what: "begun" });',
+    to: '    tell({ what: "begun" });\n    flights.begin({ span, messages, view });',
+    test: "compaction/compactor_test.ts",
+    named: "a view > that a hook asks for begins no other summary",
+  },
+  {
+    guarantee: "a result is cleared where it is too large, beside a person's last words too",
+    file: "src/compaction/ladder.ts",
+    from: "if (tokens <= goal || cleared.has(",
+    to: "if (tokens <= goal || kept.has(index) || cleared.has(",
+    test: "compaction/compactor_test.ts",
+    named:
+      "a view > is within its budget where the result that is too large stands beside a person's words, which stay",
+  },
+  {
+    guarantee: "a result of a call that has the id of one that has left is a result",
+    file: "src/compaction/history.ts",
+    from: "if (isPassed(this.#line[index]!, index)) this.#passed.add(id);",
+    to: "if (isPassed(this.#line[index]!, index) || index > 0) this.#passed.add(id);",
+    test: "compaction/history_test.ts",
+    named: "a history > keeps a result a result where its call has the id of one that has left",
+  },
+  {
     guarantee: "a span takes a call and all its results or neither",
     file: "src/compaction/span.ts",
     from: "if (isClean[next + 1]) found",
@@ -90,8 +115,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a result that is too large alone is cleared before all else is left out",
     file: "src/compaction/ladder.ts",
-    from: "if (fixed() > budget) clearAmong",
-    to: "if (fixed() < 0) clearAmong",
+    from: "    if (over <= 0) break;",
+    to: "    break;",
     test: "compaction/ladder_test.ts",
     named: "the ladder > clears a result that is too large alone, and nothing else for it",
   },

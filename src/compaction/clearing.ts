@@ -30,16 +30,22 @@ export function clearResults(
   return texts.size ? shape.withResults(message, texts) : message;
 }
 
+/** The digests there are now; none where the host's own function throws. */
+export function digestsOf({ summaries }: Pick<CompactorOptions, "summaries">): Summaries | undefined {
+  try {
+    return summaries?.();
+  } catch {
+    return undefined;
+  }
+}
+
 /** What clears one message of a line; `undefined` where that frees nothing. The digests are those of this moment. */
 export function createClearing<Item extends { message: HostMessage; facts: MessageFacts; tokens: number }>(
   shape: Pick<MessageShape, "withResults">,
   summaries: CompactorOptions["summaries"],
   changed: (item: Item, message: HostMessage) => Item,
 ): (item: Item) => Item | undefined {
-  let rows: Summaries | undefined;
-  try {
-    rows = summaries?.();
-  } catch { /* the host's own fault: placeholders do */ }
+  const rows = digestsOf({ summaries });
   return (item) => {
     const message = item.facts.answers.length ? clearResults(shape, item, rows) : item.message;
     const other = message === item.message ? item : changed(item, message);

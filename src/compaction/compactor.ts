@@ -31,7 +31,13 @@ export function createCompactorOver(
   checkOptions(options);
   const { budget, session, summaries, reattachMaps = false, foldSummaries = false } = options;
   const rules = compactorRules(options), { summaryTrigger, target, protectedRecent, minSpan, summaryShare } = rules;
-  const history = new History({ shape, estimate: options.estimate ?? estimateTokens }), meter = createMeter(budget);
+  const onUnknown = (): void =>
+    notice(
+      "unknown-message",
+      `A message is none of the shape ${shape.name}, so that no call and no result is seen in it: give the shape it has`,
+    );
+  const history = new History({ shape, estimate: options.estimate ?? estimateTokens, onUnknown });
+  const meter = createMeter(budget);
   const guard = new StormGuard(rules);
   const emit = quiet(options.onEvent), notify = quiet(options.onNotice);
   const told = new Set<string>();
@@ -68,13 +74,10 @@ export function createCompactorOver(
     lastCall = { ...call, reason };
     tell({ what: "refused", reason, call: lastCall });
   };
-  const strike = (reason: string): void => {
+  const strike = (reason: string, why: string): void => {
     if (!guard.failed()) return;
     tell({ what: "stopped", reason });
-    notice(
-      "stopped",
-      `No more summaries are made: ${rules.strikes} in a row came to nothing, the last one by ${reason}`,
-    );
+    notice("stopped", `No more summaries are made: ${rules.strikes} in a row came to nothing. The last one: ${why}`);
   };
 
   /** What is put after a summary of the files whose lines leave with the span. */
@@ -96,7 +99,7 @@ export function createCompactorOver(
     if (isEmpty || !(tokens < span.tokens)) {
       refuse(made, "not-smaller");
       // Where the ladder was there first, the model did nothing wrong.
-      if (isEmpty || !(tokens < made.span.tokens)) strike("not-smaller");
+      if (isEmpty || !(tokens < made.span.tokens)) strike("not-smaller", "it was not smaller than what it replaces");
       return;
     }
     const maps = mapsOf(items, span.tokens - tokens - 1);
@@ -163,11 +166,11 @@ export function createCompactorOver(
       lastCall = call;
       tell({ what: "made", call });
     },
-    onFailed(reason, call) {
+    onFailed(reason, { call, why }) {
       lastCall = call;
       sums.failed++;
       tell({ what: "refused", reason, ...(call ? { call } : {}) });
-      strike(reason);
+      strike(reason, why);
     },
   });
 
@@ -184,9 +187,9 @@ export function createCompactorOver(
       return foundFloor("trigger", "The conversation is large, and what of it may be summarized too little for a call");
     }
     sums.begun++;
-    tell({ what: "begun" });
     const messages = history.line.slice(span.from, span.to).map(({ message }) => message);
     flights.begin({ span, messages, view });
+    tell({ what: "begun" }); // only now: a hook may ask for a view
   };
 
   const reset = (): void => {

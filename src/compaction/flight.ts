@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { WaymarkError } from "../errors.ts";
 import type { Summarizing } from "./summarize.ts";
 import type { HostMessage, Span, SummaryCall } from "./types.ts";
 
@@ -20,7 +21,7 @@ export interface Ready {
 /** Who is told how it ended. */
 export interface FlightEnds {
   readonly onMade: (made: Ready) => void;
-  readonly onFailed: (reason: string, call: SummaryCall | undefined) => void;
+  readonly onFailed: (reason: string, about: { readonly call: SummaryCall | undefined; readonly why: string }) => void;
 }
 
 /** What is to be summarized. */
@@ -64,8 +65,8 @@ export function createFlights(model: Summarizing, { onMade, onFailed }: FlightEn
     } catch (error) {
       if (abort !== own) return;
       abort = undefined;
-      const call = model.lastCall, { code = "failed" } = (error ?? {}) as { readonly code?: string };
-      onFailed(call?.reason ?? code, call);
+      const call = model.lastCall, { code = "failed", message: why = code } = (error ?? {}) as Partial<WaymarkError>;
+      onFailed(call?.reason ?? code, { call, why });
     }
   };
   return {

@@ -113,6 +113,7 @@ export function createForking(options: ForkingOptions): Forking {
     ...recorder,
     counts,
     noteUsage(reported) {
+      if (!reported) return;
       const usage = asUsage(reported);
       recorder.noteUsage(usage);
       hits.note(usage);

@@ -111,7 +111,7 @@ export class StormGuard {
 export function checkOptions(options: CompactorOptions): void {
   const rules = compactorRules(options), { summaryTrigger, target, cooldownTurns, strikes } = rules;
   const { protectedRecent, minSpan, hysteresis, summaryShare } = rules;
-  const { budget, timeoutMs = 1, reattachMaps } = options;
+  const { budget, strategy, timeoutMs = 1, reattachMaps } = options;
   const refuse = (name: string, value: unknown, wanted: string): never => {
     throw new WaymarkError("invalid-option", `Cannot use ${value} as ${name}: give ${wanted}`);
   };
@@ -120,6 +120,7 @@ export function checkOptions(options: CompactorOptions): void {
       if (typeof value !== "number" || !isFine(value)) refuse(name, value, wanted);
     }
   };
+  if (!["summary", "prune", undefined].includes(strategy)) refuse("strategy", strategy, "summary or prune");
   check({ budget }, (value) => Number.isFinite(value) && value > 0, "a number of tokens above 0");
   check({ summaryTrigger, target }, (value) => value > 0 && value <= 1, "a share of the budget, above 0 and up to 1");
   check(

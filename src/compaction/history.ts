@@ -24,6 +24,8 @@ export interface HistoryParts {
   readonly shape: Pick<MessageShape, "facts" | "user" | "retell">;
   /** Tokens of a message. */
   readonly estimate: (message: HostMessage) => number;
+  /** A message has none of the forms of the shape. */
+  readonly onUnknown?: () => void;
 }
 
 /** The one kind of history there is. */
@@ -83,16 +85,14 @@ export class History {
   /** Puts messages of ours in the place of a span. */
   replace({ from, to }: PlacedSpan, messages: readonly { message: HostMessage; kind: LineItem["kind"] }[]): void {
     const items = messages.map(({ message, kind }) => this.#item(message, kind));
-    for (const { facts } of this.#line.slice(0, to)) for (const id of facts.calls) this.#passed.add(id);
+    this.#pass((_, index) => index < to);
     this.#line.splice(from, to - from, ...items);
     this.#count();
   }
 
   /** Does what the ladder decided. */
   descend({ cleared, dropped }: Pick<Descent<ShownItem>, "cleared" | "dropped">): void {
-    for (const { sequence, facts } of this.#line) {
-      if (dropped.has(sequence)) { for (const id of facts.calls) this.#passed.add(id); }
-    }
+    this.#pass(({ sequence }) => dropped.has(sequence));
     const line = this.#line.filter(({ sequence }) => !dropped.has(sequence));
     this.#line = line.map((item) => cleared.get(item.sequence) ?? item);
     if (dropped.size > 0 && !this.#isNoted()) {
@@ -118,12 +118,19 @@ export class History {
     return this.#item(this.#parts.shape.user(LEFT_OUT), "note");
   }
 
+  /** Results of these messages' calls come too late from now on, unless a later call has the id of an earlier one. */
+  #pass(isPassed: (item: ShownItem, index: number) => boolean): void {
+    const latest = new Map(this.#line.flatMap(({ facts }, index) => facts.calls.map((id) => [id, index] as const)));
+    for (const [id, index] of latest) if (isPassed(this.#line[index]!, index)) this.#passed.add(id);
+  }
+
   #isNoted(): boolean {
     return this.#line.some(({ kind }) => kind === "note");
   }
 
   #show(message: HostMessage): void {
-    const { shape } = this.#parts, item = this.#item(message, "message");
+    const { shape, onUnknown } = this.#parts, item = this.#item(message, "message");
+    if (item.facts.isUnknown) onUnknown?.();
     const late = item.facts.answers.filter((id) => this.#passed.has(id) && !item.facts.calls.includes(id));
     const told = late.length ? shape.retell(message, new Set(late)) : [];
     const shown = told.length ? told.map((message) => this.#item(message, "message")) : [item];

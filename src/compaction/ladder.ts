@@ -2,8 +2,8 @@
  * What makes a conversation fit without a model: tool results are cleared, then the oldest turns are left out. Pure.
  *
  * Promised: it ends at the target, or with nothing left that may go; a tool call and all its results go together; what is
- * nearer to the end goes later. Never touched: system messages, what a person wrote last, calls that wait for their result,
- * and, but for its results, the newest unit.
+ * nearer to the end goes later. Never touched: system messages, calls that wait for their result, and, but for results of
+ * tools that stand beside them, the words that a person wrote last and the newest unit.
  *
  * @module
  */
@@ -54,7 +54,8 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
     isOpen[index]! || kept.has(index) || line[index]!.kind === "note" || line[index]!.facts.role === "system";
   const stays = (root: number): boolean => root === newest || units.get(root)!.some(isFixed);
   const isNewest = (index: number): boolean => unit[index] === newest;
-  const all = line.map((_, index) => index), rest = all.filter((index) => !isNewest(index));
+  const all = line.map((_, index) => index), isLast = (index: number): boolean => isNewest(index) || kept.has(index);
+  const rest = all.filter((index) => !isLast(index));
 
   const fixed = (): number => all.reduce((sum, index) => sum + (stays(unit[index]!) ? sizeOf(line[index]!) : 0), 0);
   const sizeOf = (item: Item): number => cleared.get(item.sequence)?.tokens ?? item.tokens;
@@ -62,7 +63,7 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
   const clearAmong = (indexes: readonly number[], goal: number): void => {
     for (const index of indexes) {
       const item = line[index]!;
-      if (tokens <= goal || kept.has(index) || cleared.has(item.sequence) || dropped.has(item.sequence)) continue;
+      if (tokens <= goal || cleared.has(item.sequence) || dropped.has(item.sequence)) continue;
       const other = clear(item);
       if (!other) continue;
       tokens += other.tokens - item.tokens;
@@ -97,7 +98,13 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
   const tail = tailStart(line, protectedRecent), summaries = all.filter((index) => line[index]!.kind === "summary");
 
   // What is too large even alone would in the end be cleared anyway, when all else is gone.
-  if (fixed() > budget) clearAmong(all.filter(isNewest), budget);
+  let over = fixed() - budget;
+  for (const index of all.filter(isLast).sort((a, b) => line[b]!.tokens - line[a]!.tokens)) {
+    if (over <= 0) break;
+    const before = tokens;
+    clearAmong([index], budget);
+    over += tokens - before;
+  }
   const rungs: readonly (() => void)[] = [
     () => clearAmong(rest.filter((index) => index < tail), target),
     () => dropBefore(tail),

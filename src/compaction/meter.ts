@@ -24,8 +24,8 @@ export interface Meter {
   used(estimated: number): number;
   /** How many estimated tokens come to so many; at least 0. */
   room(tokens: number): number;
-  /** A request with so many estimated tokens came to this. */
-  report(estimated: number, usage: SentUsage): void;
+  /** A request with so many estimated tokens came to this; nothing is learnt where nothing was reported. */
+  report(estimated: number, usage: SentUsage | null | undefined): void;
   /** Nothing was reported. */
   reset(): void;
 }
@@ -38,8 +38,8 @@ export function createMeter(budget: number): Meter {
     used: (estimated) => fixed + each * estimated,
     room: (tokens) => Math.max(0, (tokens - fixed) / each),
     report(estimated, usage) {
-      const total = [usage.input, usage.cacheRead, usage.cacheWrite].reduce(
-        (sum, tokens) => sum + (Number.isFinite(tokens) && tokens > 0 ? tokens : 0),
+      const total = [usage?.input, usage?.cacheRead, usage?.cacheWrite].reduce<number>(
+        (sum, tokens = 0) => sum + (Number.isFinite(tokens) && tokens > 0 ? tokens : 0),
         0,
       );
       if (total === 0 || estimated <= 0) return;

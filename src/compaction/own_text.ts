@@ -7,12 +7,12 @@
  * @module
  */
 
-/** Anything that could begin or end a frame of ours. */
-const FRAMES = /\[(?=\s*(?:end of )?waymark)/gi;
+/** Anything that could begin or end a frame of ours, whatever else than letters and digits stands between its words. */
+const FRAMES = /\[(?=[^\p{L}\p{N}]*(?:end[^\p{L}\p{N}]+of[^\p{L}\p{N}]+)?waymark)/giu;
 /** Anything that could be taken for a host's or a chat template's own mark. */
 const MARKS = /<(?=\s*\/?\s*(?:system|\|))/gi;
-/** Hidden characters, and controls that are no line break and no tab. */
-const HIDDEN = /(?![\u200c\u200d])\p{Cf}|(?![\n\t])\p{Cc}/gu;
+/** Hidden characters, joiners beside plain letters among them, and controls that are no line break and no tab. */
+const HIDDEN = /(?![\u200c\u200d])\p{Cf}|(?<=\p{ASCII})[\u200c\u200d]+|[\u200c\u200d]+(?=\p{ASCII})|(?![\n\t])\p{Cc}/gu;
 
 const OWN = /^\[waymark (?:summary|maps|note)\b/;
 const SUMMARY = /^\[waymark summary\b/;

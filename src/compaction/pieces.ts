@@ -20,6 +20,8 @@ export interface Reading {
   /** Who says it, before it is asked whether it is a tool's. */
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly pieces: readonly Piece[];
+  /** It could not be taken apart. */
+  readonly isUnknown?: true;
 }
 
 /** What a shape says of itself: everything but what follows from a reading. */
@@ -38,7 +40,7 @@ export function shapeOf({ read, ...rest }: ShapeParts): MessageShape {
       const known = read(message);
       if (known) return known;
     } catch { /* a getter of the host's that throws */ }
-    return { role: "user", pieces: [{ kind: "other", text: plainJson(message) }] };
+    return { role: "user", pieces: [{ kind: "other", text: plainJson(message) }], isUnknown: true };
   };
   return {
     ...rest,
@@ -47,7 +49,7 @@ export function shapeOf({ read, ...rest }: ShapeParts): MessageShape {
   };
 }
 
-function factsOf({ role, pieces }: Reading): MessageFacts {
+function factsOf({ role, pieces, isUnknown }: Reading): MessageFacts {
   const results = pieces.filter((piece) => piece.kind === "result");
   const text = pieces.map((piece) => piece.text).filter(Boolean).join("\n");
   const isSaid = pieces.some(({ kind, text }) => (kind === "words" || kind === "other") && text.trim() !== "");
@@ -58,6 +60,7 @@ function factsOf({ role, pieces }: Reading): MessageFacts {
     results: results.map(({ text }) => text),
     isHuman: role === "user" && isSaid && !isOwnText(text),
     text,
+    ...(isUnknown ? { isUnknown } : {}),
   };
 }
 

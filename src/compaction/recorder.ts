@@ -77,7 +77,8 @@ const UNKNOWN: SentRequest = { tools: null };
 /** A copy of all lists and plain objects. Bytes, addresses, functions and the like are kept as they are. */
 export function copyOf(request: SentRequest): SentRequest {
   try {
-    return copy(request, []) as SentRequest;
+    const copied = copy(request, []) as SentRequest | null | undefined;
+    return typeof copied === "object" && copied !== null ? copied : UNKNOWN;
   } catch {
     return UNKNOWN; // a getter of the host's that throws, or objects without end
   }

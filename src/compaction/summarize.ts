@@ -18,6 +18,7 @@ import { createDeadline } from "./deadline.ts";
 import { estimateTokens } from "./estimate.ts";
 import { createForking } from "./forking.ts";
 import type { ForkSnapshot } from "./recorder.ts";
+import { digestsOf } from "./clearing.ts";
 import { standaloneRequest } from "./standalone.ts";
 import { createTelling } from "./telling.ts";
 import type { CompactorOptions, HostMessage, MessageShape, SentRequest, SentUsage, SummaryCall } from "./types.ts";
@@ -88,7 +89,7 @@ export function createSummarizing(options: CompactorOptions, shape: MessageShape
 
   const askStandalone = async (messages: readonly HostMessage[], signal: AbortSignal, record: CallRecord) => {
     if (!model) throw new WaymarkError("invalid-option", "Cannot summarize the conversation: there is no model to ask");
-    const { request, token } = standaloneRequest({ messages, shape, summaries: options.summaries?.() });
+    const { request, token } = standaloneRequest({ messages, shape, summaries: digestsOf(options) });
     telling.before({ messages: messages.length, mode: "standalone" });
     record.sent();
     const answer = await ask(model, { ...request, signal });

@@ -37,6 +37,8 @@ export interface MessageFacts {
   readonly isHuman: boolean;
   /** Its text, for estimates, excerpts and transcripts: words, arguments of calls, texts of results; nothing binary. */
   readonly text: string;
+  /** It has none of the forms of its shape: it is taken for a user's message of its JSON. */
+  readonly isUnknown?: true;
 }
 
 /** Port: one host's message shape. */
@@ -195,7 +197,7 @@ export interface CompactorOptions {
   readonly strategy?: "summary" | "prune" | undefined;
   /** How the summary's call is made. Default `standalone`; an unknown one is told once and is `standalone`. */
   readonly callMode?: CallMode | undefined;
-  /** The shape of the messages. Default: `anthropic`. */
+  /** The shape of the messages. Default: `anthropic`. One that does not fit is told once, and calls are parted from results. */
   readonly shape?: "anthropic" | "openai" | "ai-sdk" | MessageShape | undefined;
   /** Share of the budget at which a summary is begun. Default 0.6. */
   readonly summaryTrigger?: number | undefined;

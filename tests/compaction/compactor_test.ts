@@ -179,6 +179,15 @@ describe("a view", () => {
     assertEquals(hand.noted, [{ messages: view, tools: [] }]);
   });
 
+  it("that a hook asks for begins no other summary", () => {
+    const compactors: Compactor[] = [];
+    const { compactor, chat, hand, notices } = talk({ onEvent: () => compactors[0]?.view() });
+    compactors.push(compactor);
+    chat(6);
+    compactor.view();
+    assertEquals([hand.views.length, compactor.stats().begun, notices], [1, 1, []]);
+  });
+
   it("only grows at its end between a swap and the next one", async () => {
     const talking = talk(), { compactor, chat } = talking;
     chat(6);
@@ -244,6 +253,26 @@ describe("a view", () => {
     human();
     for (let rounds = 0; rounds < 4; rounds++) round(280);
     assertStringIncludes(anthropicShape.facts(compactor.view()[2]!).results![0]!, "all fine");
+  });
+
+  it("is within its budget where the result that is too large stands beside a person's words, which stay", () => {
+    const { compactor, human, add } = talk();
+    human();
+    add({ role: "assistant", content: [{ type: "tool_use", id: "a", name: "read", input: {} }] });
+    const result = { type: "tool_result", tool_use_id: "a", content: "very long" };
+    const words = { type: "text", text: "be quick" };
+    add({ role: "user", content: [result, words] }, 5_000);
+    assertEquals(compactor.view().at(-1)!["content"], [{ ...result, content: CLEARED }, words]);
+    assert(compactor.stats().viewTokens <= 1_000);
+  });
+
+  it("has messages of another shape told of once: no call is seen in them", () => {
+    const { compactor, notices, human } = talk();
+    human();
+    assertEquals(notices, []);
+    for (const id of ["a", "b"]) compactor.append({ role: "tool", tool_call_id: id, content: "text" });
+    assertEquals(notices.map(({ reason }) => reason), ["unknown-message"]);
+    assertStringIncludes(notices[0]!.message, "none of the shape anthropic");
   });
 
   it("is made without digests where the host's list of them fails", () => {
@@ -347,7 +376,7 @@ describe("a summary", () => {
       chat(1);
       compactor.view();
       await settle();
-      hand.end(new Error("no"));
+      hand.end(new WaymarkError("provider-error", "Cannot ask the model: no"));
       await compactor.settled();
     }
     assertEquals(what().at(-1), "stopped");
@@ -358,7 +387,7 @@ describe("a summary", () => {
     }
     assertEquals([hand.views.length, compactor.stats().failed], [3, 3]);
     assertEquals(notices.map(({ reason }) => reason), ["stopped"]);
-    assertStringIncludes(notices[0]!.message, "3 in a row came to nothing");
+    assertStringIncludes(notices[0]!.message, "3 in a row came to nothing. The last one: Cannot ask the model: no");
     compactor.clear();
     chat(6);
     compactor.view();
@@ -693,6 +722,27 @@ describe("a compactor", () => {
       compactor.noteRequestSent({ messages: [] });
       compactor.noteUsage({ input: 5, cacheRead: 0, cacheWrite: 0 });
     }
+  });
+
+  it("is the ladder alone where a sender has nothing to send, in a mode that never forks", () => {
+    const sender = { send: () => Promise.reject(new Error("no")) }, begun: string[] = [];
+    for (const callMode of ["standalone", "fork"] as const) {
+      const compactor = createCompactor({ budget: 100, sender, callMode, onEvent: ({ what }) => begun.push(what) });
+      for (let turn = 0; turn < 3; turn++) {
+        compactor.append({ role: "user", content: "do it" }, { role: "assistant", content: "done ".repeat(20) });
+      }
+      compactor.view();
+      compactor.close();
+      assertEquals(begun.includes("begun"), callMode === "fork");
+    }
+  });
+
+  it("is thrown off by no usage that was not reported", () => {
+    const { compactor, human } = talk();
+    human();
+    compactor.view();
+    for (const usage of [undefined, null, {}]) compactor.noteUsage(usage as never);
+    assertEquals(compactor.stats().viewTokens, 100);
   });
 
   it("refuses options that mean nothing at once", () => {

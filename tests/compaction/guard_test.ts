@@ -117,6 +117,7 @@ describe("options that mean nothing", () => {
     [{ budget: "9" as unknown as number }, "Cannot use 9 as budget"],
     [{ summaryTrigger: 60 }, "Cannot use 60 as summaryTrigger: give a share of the budget, above 0 and up to 1"],
     [{ target: 0 }, "Cannot use 0 as target"],
+    [{ strategy: "sumary" as "summary" }, "Cannot use sumary as strategy: give summary or prune"],
     [{ target: 0.8 }, "Cannot use 0.8 as target: give at most the summaryTrigger, 0.6"],
     [{ protectedRecent: -1 }, "Cannot use -1 as protectedRecent: give a share from 0 to 1"],
     [{ summaryShare: 1.5 }, "Cannot use 1.5 as summaryShare: give a share from 0 to 1"],

@@ -83,7 +83,7 @@ describe("the ladder", () => {
       [
         "human 1",
         "call a",
-        "mixed a",
+        "(mixed a)",
         "answer 1",
         "answer 2",
       ],
@@ -117,7 +117,7 @@ describe("the ladder", () => {
   it("leaves out what was said beside a result too, where an older unit ends behind it", () => {
     const woven = ["call a,b", "human", "mixed a", "call c", "mixed c", "call d", "mixed b,d"];
     const words = woven.map((what): Word => [what, 10]);
-    assertEquals(left(words, { budget: 20 }), ["call a,b", "human", "(mixed a)", "call d", "mixed b,d"]);
+    assertEquals(left(words, { budget: 20 }), ["call a,b", "human", "(mixed a)", "call d", "(mixed b,d)"]);
   });
 
   it("changes nothing where there is nothing that may go", () => {

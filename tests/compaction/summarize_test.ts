@@ -507,6 +507,16 @@ describe("one summary", () => {
     assertEquals(text, "## Files\nsrc/a.ts and\n\n(The summary was cut off here by its length limit.)");
   });
 
+  it("is made without digests where the host's list of them fails", async () => {
+    const set = setUp({
+      callMode: "standalone",
+      summaries: () => {
+        throw new Error("no list");
+      },
+    });
+    assertEquals((await set.summarize()).text, STANDALONE);
+  });
+
   it("fails by name where there is no model to ask", async () => {
     const summarizing = createSummarizing({ budget: 1 }, anthropicShape);
     const { code } = await assertRejects(
@@ -584,5 +594,10 @@ describe("what the host is told", () => {
     });
     const { call, text } = await set.summarize();
     assertEquals([text, call.reason], [STANDALONE, "later-request"]);
+    for (const nothing of [undefined, null, "all"]) {
+      set.summarizing.noteRequestSent(nothing as never);
+      set.summarizing.noteUsage(nothing as never);
+    }
+    assertEquals((await set.summarize()).call.reason, "later-request");
   });
 });
