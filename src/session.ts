@@ -7,6 +7,7 @@
 import { Conversation } from "./conversation.ts";
 import { WaymarkError } from "./errors.ts";
 import { isCount } from "./file_map.ts";
+import { countLines } from "./lines.ts";
 import type { Session, SessionOptions, SessionState } from "./session_types.ts";
 import type { ReadCall } from "./types.ts";
 
@@ -63,8 +64,9 @@ function isList(value: unknown, isItem: (item: Record<string, unknown>) => boole
 function isGiven(
   { kind, file, path, hash, text, callId = "", start, end, lines, turn }: Record<string, unknown>,
 ): boolean {
-  return (kind === "lines" || kind === "map") && [file, path, hash, text, callId].every(isText) &&
-    [start, end, lines, turn].every(isCount);
+  const isFine = [file, path, hash, text, callId].every(isText) && [start, end, lines, turn].every(isCount);
+  return isFine &&
+    (kind === "map" || (kind === "lines" && countLines(text as string) === Number(end) - Number(start) + 1));
 }
 
 function isReferred({ read, file, start, end, turn }: Record<string, unknown>): boolean {
