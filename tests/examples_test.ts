@@ -30,6 +30,7 @@ const shows: Readonly<Record<string, readonly string[]>> = {
     "2 references, 1 change",
   ],
   "07_compact_a_conversation.ts": ["0 by a fork; the first read 0 tokens", "6 summaries, 6 by a fork", "(simulated)"],
+  "08_digest_tool_results.ts": ["digest of bash result, 19000 bytes", "2 digests kept", "1 call for 2 results"],
 };
 
 /** Runs one with a home and a folder for temporary files of its own, which must be empty afterwards. */
