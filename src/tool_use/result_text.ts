@@ -160,7 +160,9 @@ function copy(value: unknown, allowance: { left: number; readonly isLast: boolea
   const fields: [string, unknown][] = [];
   for (const name of Object.keys(value)) {
     if (--allowance.left < 0) return allowance.isLast ? Object.fromEntries(fields) : value;
-    const item = copy(own(value, name), allowance, depth + 1);
+    const field = own(value, name);
+    // What stands beside a text is rarely looked at, and only to name its fields may take longer than all the rest.
+    const item = BESIDE.has(name) && !allowance.isLast ? field : copy(field, allowance, depth + 1);
     if (item !== undefined) fields.push([name, item]);
   }
   return depth === 0 && !fields.length ? undefined : Object.fromEntries(fields);

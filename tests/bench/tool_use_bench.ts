@@ -24,6 +24,8 @@ const rows = Array.from(
   (_, index) => ({ file: `src/module_${index}.ts`, line: index, text: "a match of the search ".repeat(4) }),
 );
 
+const fields = Object.fromEntries(rows.map(({ file, text }) => [file, text]));
+
 /** A bare tool and the same one watched: microseconds of one call, its promise awaited. */
 async function compare(name: string, result: unknown): Promise<Timing[]> {
   const digests = toolUseSummary({ model, session: "bench", topLevel: true, maxCallsPerSession: Infinity });
@@ -59,3 +61,7 @@ await compare("for comparison, a string of 100 bytes", text.slice(0, 100));
 await compare("one string", text);
 await compare("100 text blocks", { content: blocks });
 await compare("10,000 rows of data", { matches: rows });
+await compare("a text, and 10,000 fields beside it", {
+  content: [{ type: "text", text }],
+  structuredContent: fields,
+});
