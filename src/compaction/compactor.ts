@@ -184,7 +184,7 @@ export function createCompactorOver(
     const folds = foldSummaries && sizeOfSummaries(history.line) > summaryShare * budget / each();
     const span = selectSpan(history.line, { excess, protectedRecent, folds });
     if (!span || !guard.isWorth(span.tokens * each() / budget)) {
-      return foundFloor("trigger", "The conversation is large, and what of it may be summarized too little for a call");
+      return foundFloor("trigger", "The conversation is large, and what of it may be summarized now is too little");
     }
     sums.begun++;
     const messages = history.line.slice(span.from, span.to).map(({ message }) => message);

@@ -176,9 +176,9 @@ function whyUnfit(request: SentRequest): string | undefined {
   if (formats.some((format) => isPlain(format) && format["type"] !== "text")) {
     return "the last request asks for output of a fixed structure";
   }
-  const isForced = [tool_choice, toolChoice].some((choice) =>
-    ["any", "tool", "required", "function"].includes(String(isPlain(choice) ? choice["type"] : choice))
-  );
+  const isForced = [tool_choice, toolChoice].flatMap((choice) =>
+    isPlain(choice) ? [choice["type"], choice["mode"]] : [choice]
+  ).some((choice) => ["any", "tool", "required", "function"].includes(String(choice)));
   return isForced ? "the last request forces a tool call" : undefined;
 }
 

@@ -91,9 +91,9 @@ export function createForking(options: ForkingOptions): Forking {
     if (ratio === undefined || facts.read === undefined) {
       telling.notice(
         "prices-unknown",
-        `No fork is made: what ${main ?? "the main model"} costs is not known, or what ${
-          summarizer ?? "it"
-        } does; give prices`,
+        `No fork is made: what ${main ?? "the main model"} costs is not known${
+          summarizer === undefined ? "" : `, or what ${summarizer} costs`
+        }; give prices`,
       );
       return false;
     }
@@ -208,9 +208,13 @@ async function send(sender: RequestSender, { request, model, usage }: ForkPlan, 
   return { ...answer, ...(typeof cacheMiss === "string" ? { cacheMiss } : {}) };
 }
 
-/** By the provider's own figures alone: the parent's, where they were told, else the fork's without what was appended. */
+/**
+ * By the provider's own figures alone: the parent's, where they were told, else the fork's without what was appended. Of a fork
+ * that nothing was reported of nothing is known.
+ */
 function isMissed(plan: ForkPlan, usage: Sent["usage"]): boolean {
   const total = totalOf(usage);
+  if (total === 0) return false;
   const parent = plan.usage && plan.prefixSource === "wire-record" ? totalOf(plan.usage) : 0;
   return usage.cacheRead < (parent || total - plan.appendedTokens) * HIT_LEAST;
 }

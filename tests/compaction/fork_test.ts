@@ -111,6 +111,7 @@ describe("a fork", () => {
         { tool_choice: "required" },
         { tool_choice: { type: "tool", name: "read" } },
         { tool_choice: { type: "function", function: { name: "read" } } },
+        { tool_choice: { type: "allowed_tools", mode: "required", tools: [] } },
         { toolChoice: { type: "required" } },
       ]
     ) {
@@ -124,6 +125,7 @@ describe("a fork", () => {
         { text: { format: { type: "text" }, verbosity: "low" } },
         { tool_choice: "auto" },
         { tool_choice: { type: "none" } },
+        { tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } },
         { toolChoice: { type: "auto" } },
       ]
     ) assertEquals(forked({ ...REQUEST, ...fields }).messages!.length, HISTORY.length + 1, JSON.stringify(fields));

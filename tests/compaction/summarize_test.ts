@@ -377,7 +377,9 @@ describe("whether a fork read the cache", () => {
   });
 
   it("is not claimed either way where the provider reports nothing", async () => {
-    assertEquals((await made(0, { total: 0 })).call.missed, undefined);
+    for (const about of [{ total: 0 }, { total: 0, parent: 6_000 }]) {
+      assertEquals((await made(0, about)).call.missed, undefined);
+    }
   });
 
   it("comes with the reason the provider states, asked for by the id of the answer before", async () => {
