@@ -12,7 +12,7 @@ import type { Compactor } from "./compaction/compactor_types.ts";
 import { createCompactorOver } from "./compaction/compactor.ts";
 import { chooseShape } from "./compaction/shapes.ts";
 import { createSummarizing } from "./compaction/summarize.ts";
-import type { CompactorOptions } from "./compaction/types.ts";
+import type { CompactorOptions, Notice } from "./compaction/types.ts";
 
 export type { Compactor, CompactorStats } from "./compaction/compactor_types.ts";
 export type {
@@ -73,6 +73,12 @@ export {
 export function createCompactor(options: CompactorOptions): Compactor {
   const shape = chooseShape(options.shape), { model, summarizationModel, sender, callMode } = options;
   const isForking = sender !== undefined && (callMode === "fork" || callMode === "auto");
-  const { strategy = model || summarizationModel || isForking ? "summary" : "prune" } = options;
-  return createCompactorOver(options, shape, strategy === "prune" ? undefined : createSummarizing(options, shape));
+  const { strategy = model || summarizationModel || isForking ? "summary" : "prune", onNotice = print } = options;
+  const whole = { ...options, onNotice };
+  return createCompactorOver(whole, shape, strategy === "prune" ? undefined : createSummarizing(whole, shape));
+}
+
+/** A notice as one line on stderr. */
+function print({ message }: Notice): void {
+  console.error(`waymark: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`);
 }

@@ -242,7 +242,7 @@ export interface CompactorOptions {
   readonly onAfterSummarize?:
     | ((about: { readonly length: number; readonly mode: "standalone" | "fork" }) => unknown)
     | undefined;
-  /** Told what a person should know, once for each distinct reason. */
+  /** Told what a person should know, once for each distinct reason. Default of `createCompactor`: one line on stderr. */
   readonly onNotice?: ((notice: Notice) => void) | undefined;
   /** Told everything that happens. */
   readonly onEvent?: ((event: CompactionEvent) => void) | undefined;

@@ -745,6 +745,21 @@ describe("a compactor", () => {
     assertEquals(compactor.stats().viewTokens, 100);
   });
 
+  it("tells a person on stderr, in one line, where no hook is given", () => {
+    const said: unknown[][] = [], before = console.error;
+    console.error = (...words: unknown[]) => void said.push(words);
+    try {
+      const model = scriptedModel(() => "");
+      createCompactor({ budget: 100, model, callMode: "frok" as "fork" }).close();
+      createCompactor({ budget: 100, model, callMode: "frok" as "fork", onNotice: () => {} }).close();
+    } finally {
+      console.error = before;
+    }
+    assertEquals(said.map(([line]) => line), [
+      'waymark: There is no call mode "frok": summaries are made by calls of their own',
+    ]);
+  });
+
   it("refuses options that mean nothing at once", () => {
     assertThrows(() => createCompactor({ budget: NaN }), WaymarkError);
     assertThrows(() => createCompactor({ budget: 9, shape: "other" as "openai" }), WaymarkError);

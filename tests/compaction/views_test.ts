@@ -80,6 +80,7 @@ function open({ shape }: Host, callMode: CallMode): Played {
       callMode,
       cooldownTurns: 1,
       clock: fakeClock(),
+      onNotice: () => {},
       model: scriptedModel(() => answer(), { name: "house-model" }),
       prices: { read: 0.1, write: 1.25, minimumTokens: 1, ttlMs: 1e9, priceRatio: 2 },
       sender: {
