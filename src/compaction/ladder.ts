@@ -52,9 +52,11 @@ export function descend<Item extends LineItem>(line: readonly Item[], rules: Lad
   unit.forEach((root, index) => units.has(root) ? units.get(root)!.push(index) : units.set(root, [index]));
   const isFixed = (index: number): boolean =>
     isOpen[index]! || kept.has(index) || line[index]!.kind === "note" || line[index]!.facts.role === "system";
-  const stays = (root: number): boolean => root === newest || units.get(root)!.some(isFixed);
   const isNewest = (index: number): boolean => unit[index] === newest;
-  const all = line.map((_, index) => index), isLast = (index: number): boolean => isNewest(index) || kept.has(index);
+  const all = line.map((_, index) => index);
+  const staying = new Set(all.filter((index) => isNewest(index) || isFixed(index)).map((index) => unit[index]!));
+  const stays = (root: number): boolean => staying.has(root);
+  const isLast = (index: number): boolean => isNewest(index) || kept.has(index);
   const rest = all.filter((index) => !isLast(index));
 
   const fixed = (): number => all.reduce((sum, index) => sum + (stays(unit[index]!) ? sizeOf(line[index]!) : 0), 0);
