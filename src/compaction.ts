@@ -14,7 +14,7 @@ import { chooseShape } from "./compaction/shapes.ts";
 import { createSummarizing } from "./compaction/summarize.ts";
 import type { CompactorOptions, Notice } from "./compaction/types.ts";
 
-export type { Compactor, CompactorStats } from "./compaction/compactor_types.ts";
+export type { Compactor, CompactorStats, GivenMessage, GivenRequest } from "./compaction/compactor_types.ts";
 export type {
   CachePrices,
   CallMode,

@@ -35,7 +35,7 @@ const publicNames: Readonly<Record<string, string>> = {
   `,
   "./compaction": `
     Bonds CachePrices CallMode CompactionEvent Compactor CompactorOptions CompactorStats Descent ForkRefusal
-    HostMessage LadderRules LineItem MessageFacts MessageShape Notice PlacedSpan RequestSender SendOptions
+    GivenMessage GivenRequest HostMessage LadderRules LineItem MessageFacts MessageShape Notice PlacedSpan RequestSender SendOptions
     SentAnswer SentRequest SentUsage Span SpanRules StandaloneInput StandaloneRequest Summarizing SummarizingStats
     SummaryCall SummaryInput aiSdkShape anthropicShape bondsOf createCompactor createSummarizing descend estimateTokens
     isSummaryText openaiShape renderSummary selectSpan standaloneRequest

@@ -19,8 +19,9 @@ import { createMeter } from "./meter.ts";
 import { renderSummary } from "./own_text.ts";
 import { reattached } from "./reattach.ts";
 import { placeSpan, selectSpan } from "./span.ts";
-import type { CompactionEvent, CompactorOptions, HostMessage, MessageShape, SummaryCall } from "./types.ts";
 import type { Summarizing } from "./summarize.ts";
+import type { CompactionEvent, CompactorOptions, HostMessage, MessageShape } from "./types.ts";
+import type { SentRequest, SummaryCall } from "./types.ts";
 
 /** A compactor over what makes its summaries; without that it is the ladder alone. */
 export function createCompactorOver(
@@ -201,10 +202,10 @@ export function createCompactorOver(
     [viewed, viewTokens, isFloor, lastCall] = [-1, 0, false, undefined];
   };
   return {
-    append: (...messages) => history.append(messages),
+    append: (...messages) => history.append(messages as readonly HostMessage[]),
     setMessages(messages) {
       reset();
-      history.append(messages);
+      history.append(messages as readonly HostMessage[]);
       session?.reconcile(messages);
     },
     clear() {
@@ -212,7 +213,7 @@ export function createCompactorOver(
       session?.reset();
     },
     history: () => history.given(),
-    view() {
+    view<Message extends object>() {
       if (history.next !== viewed) guard.turn(used() / budget);
       const made = flights?.take();
       if (made) swap(made);
@@ -221,9 +222,9 @@ export function createCompactorOver(
       begin(view);
       viewed = history.next;
       viewTokens = history.tokens;
-      return view;
+      return view as readonly object[] as Message[];
     },
-    noteRequestSent: (request) => summarizing?.noteRequestSent(request),
+    noteRequestSent: (request) => summarizing?.noteRequestSent(request as SentRequest),
     noteUsage(usage) {
       meter.report(viewTokens, usage);
       summarizing?.noteUsage(usage);

@@ -6,18 +6,33 @@
 
 import type { HostMessage, SentRequest, SentUsage, SummaryCall } from "./types.ts";
 
+/** A message as it is given: of whatever type the host or its SDK has for it, but no list. */
+export type GivenMessage = HostMessage | {
+  readonly role?: unknown;
+  readonly type?: unknown;
+  readonly length?: never;
+};
+
+/** A request as it is noted: of whatever type the host or its SDK has for it. */
+export type GivenRequest = SentRequest | {
+  readonly tools?: unknown;
+  readonly model?: unknown;
+  readonly system?: unknown;
+  readonly messages?: unknown;
+};
+
 /** A conversation whose requests stay within a budget. Its history is never edited; what a request gets is a view of it. */
 export interface Compactor {
   /**
    * New messages, in the order they came. Kept as they are, with a number that never changes. A host that is handed all of
    * its messages each time appends those behind `history().length`.
    */
-  append(...messages: readonly HostMessage[]): void;
+  append(...messages: readonly GivenMessage[]): void;
   /**
    * Another conversation: what was before is forgotten, a summary on its way too. A view kept by a host that ended may be
    * handed in: the summaries in it are known as such.
    */
-  setMessages(messages: readonly HostMessage[]): void;
+  setMessages(messages: readonly GivenMessage[]): void;
   /** The conversation begins anew, empty. */
   clear(): void;
   /** Every message given since the conversation began, the very objects, in order. */
@@ -26,10 +41,12 @@ export interface Compactor {
    * The messages of the next request. Never waits. Within the budget, unless what cannot be left out is larger alone: system
    * messages, what a person wrote last, tool calls without an answer yet, and the newest round. Between compactions a view
    * only grows at its end.
+   *
+   * @typeParam Message The type of messages your SDK has: what was given has it, and what compaction puts in has its form.
    */
-  view(): HostMessage[];
+  view<Message extends object = HostMessage>(): Message[];
   /** A request was sent, as it was sent. Used by forks only; nothing else changes by it. */
-  noteRequestSent(request: SentRequest): void;
+  noteRequestSent(request: GivenRequest): void;
   /** What the provider reported of the request made from the last view: from then on its count is what the budget means. */
   noteUsage(usage: SentUsage): void;
   /** What the last summary call was. */

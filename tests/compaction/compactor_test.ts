@@ -1,5 +1,7 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import type { Anthropic } from "@anthropic-ai/sdk";
+import type { ModelMessage } from "ai";
 import fc from "fast-check";
 import { createCompactor } from "../../src/compaction.ts";
 import { createCompactorOver } from "../../src/compaction/compactor.ts";
@@ -703,6 +705,20 @@ describe("close()", () => {
 });
 
 describe("a compactor", () => {
+  it("takes and gives messages and requests of the types that SDKs have for them, one by one", () => {
+    const compactor = createCompactor({ budget: 1_000 });
+    const message: Anthropic.MessageParam = { role: "user", content: "do it" };
+    const other: ModelMessage = { role: "user", content: "and this" };
+    const request: Anthropic.MessageCreateParamsNonStreaming = { model: "m", max_tokens: 9, messages: [message] };
+    compactor.append(message, other);
+    compactor.noteRequestSent(request);
+    const view: Anthropic.MessageParam[] = compactor.view();
+    assertEquals(compactor.view<ModelMessage>()[1], other);
+    assertStrictEquals(view[0], message);
+    // @ts-expect-error a list that was not spread is no message
+    compactor.append([message]);
+  });
+
   it("sums what happened, the calls of its summaries too", () => {
     const { forks, fallbacks, declines, standalone, missed } = talk().compactor.stats();
     assertEquals([forks, fallbacks, declines, standalone, missed], [1, 2, 3, 4, 5]);
