@@ -27,14 +27,16 @@
  */
 
 export { type Begun, compose, type Halves, split, type SplitOptions } from "./src/compose.ts";
-export { type ToolFunction, wrap, type WrapOptions, type Wrapped } from "./src/wrap.ts";
+export { wrap } from "./src/wrap.ts";
+export type { ToolFunction, WrapOptions, Wrapped } from "./src/wrap_types.ts";
 export { wrapTools, type WrapToolsOptions } from "./src/wrap_tools.ts";
 export { dialects, headOnly, offsetLimit, startEnd, viewRange } from "./src/dialects.ts";
 export type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOptions } from "./src/dialects.ts";
 export type { DialectOptions, ZeroLine } from "./src/arguments.ts";
 export { autoCodec, fieldsCodec } from "./src/codecs.ts";
-export { readGuard, type ReadGuardOptions } from "./src/read_guard.ts";
-export { rereadGuard, type RereadGuardOptions, type RereadRules } from "./src/reread_guard.ts";
+export { readGuard } from "./src/read_guard.ts";
+export { rereadGuard } from "./src/reread_guard.ts";
+export type { ReadGuardOptions, RereadGuardOptions, RereadRules } from "./src/guard_types.ts";
 export { createSession } from "./src/session.ts";
 export type {
   Coverage,

@@ -8,6 +8,7 @@
  */
 
 import { disk, realOr } from "./files.ts";
+import type { Asked, Version } from "./guard_types.ts";
 import { mergeSpans } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
 import { toolResults } from "./residency.ts";
@@ -18,23 +19,8 @@ import type { ReadCall } from "./types.ts";
 const MAX_FILES = 512, MAX_GIVEN = 64;
 /** Most text kept, in UTF-16 code units: more than any context window holds. */
 const MAX_TEXT = 8 << 20;
-/** Most references remembered, for a repeat to be known as insistence. */
-const MAX_REFERRED = 512;
-
-/** A read on its way, as the conversation knows it. */
-export interface Asked {
-  /** Nothing is recorded: of equal reads in one parallel batch the host may keep any result. */
-  isVoid: boolean;
-  running: number;
-  /** Takes back what was recorded of it. */
-  takeBack?: (() => void) | undefined;
-}
-
-/** A range of a file at one hash. */
-export interface Version extends LineSpan {
-  readonly file: string;
-  readonly hash: string;
-}
+/** Most references remembered, for a repeat to be known as insistence; and most reads, for an equal one of their turn. */
+const MAX_REFERRED = 512, MAX_ASKED = 4096;
 
 /** The one kind of session there is. What is beyond {@linkcode Session} is for the guards. */
 export class Conversation implements Session {
@@ -115,6 +101,7 @@ export class Conversation implements Session {
     if (equal) equal.takeBack?.(), equal.isVoid = true;
     asked.running++;
     this.#asked.set(key, asked);
+    if (this.#asked.size > MAX_ASKED) this.#asked.delete(this.#asked.keys().next().value!);
     if (this.#whole.has(call)) this.#asks.set(this.#whole.get(call)!, asked);
     return asked;
   }
@@ -169,6 +156,11 @@ export class Conversation implements Session {
     );
     const holdsAll = (span: LineSpan): boolean => span.start <= start && span.end >= end, one = held.findLast(holdsAll);
     return one ? [one] : mergeSpans(held).some(holdsAll) ? held : undefined;
+  }
+
+  /** How many lines a file has at a hash, where lines of it are held. */
+  linesOf(file: string, hash: string): number | undefined {
+    return this.#given.get(file)?.find((given) => given.kind === "lines" && given.hash === hash)?.lines;
   }
 
   /** Other versions of a file of which lines are held, the latest first. */

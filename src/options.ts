@@ -7,7 +7,7 @@
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import type { MapLimits } from "./map_maker.ts";
 import type { NameRules } from "./probe.ts";
-import type { RereadRules } from "./reread_guard.ts";
+import type { RereadRules } from "./guard_types.ts";
 import type { Session } from "./session_types.ts";
 import type { SummarizeFileTool } from "./summarize_file.ts";
 import type {
@@ -21,7 +21,7 @@ import type {
   SqliteDriver,
   Summarizer,
 } from "./types.ts";
-import type { ToolFunction, WrapOptions, Wrapped } from "./wrap.ts";
+import type { ToolFunction, WrapOptions, Wrapped } from "./wrap_types.ts";
 import type { WrapToolsOptions } from "./wrap_tools.ts";
 
 /** Something a person should know: a map that could not be made, a cache that could not be used. */

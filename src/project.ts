@@ -7,7 +7,6 @@
  * @module
  */
 
-import { memoryCache } from "./cache/memory.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import { checkNumbers, WaymarkError } from "./errors.ts";
 import type { FileFacts } from "./disk_types.ts";
@@ -15,7 +14,7 @@ import { disk, readSource, realOr, sha256 } from "./files.ts";
 import { lineWindow } from "./lines.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
-import type { Lent, Place, Project, ProjectOptions, Snapshot } from "./project_types.ts";
+import type { Place, Project, ProjectOptions, Snapshot } from "./project_types.ts";
 import type { FileSource, ReadCall } from "./types.ts";
 
 /** Most paths remembered as real ones. */
@@ -26,8 +25,13 @@ export function createProject(options: ProjectOptions): Project {
   const { root: given, roots, source, timeoutMs = 60_000, maxFileBytes = 32 << 20, ...others } = options;
   const { cache: keeps = true, ...cacheOptions } = others;
   checkNumbers({ maxFileBytes }, 0);
-  const outside = memoryCache({ maxPaths: keeps ? 512 : 0 });
-  const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Lent>();
+  const inMemory = async (): Promise<SummaryCache> => {
+    const { memoryCache } = await import("./cache/memory.ts"); // most files are in the project, whose cache is on disk
+    return memoryCache({ maxPaths: keeps ? 512 : 0 });
+  };
+  let besides: Promise<SummaryCache> | undefined; // of files outside the root, or of all where nothing is kept
+  const outside = (): Promise<SummaryCache> => besides ??= inMemory();
+  const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
   let opened: Promise<SummaryCache> | undefined;
   let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
 
@@ -40,7 +44,7 @@ export function createProject(options: ProjectOptions): Project {
     return root;
   };
   const openOnce = async (): Promise<SummaryCache> => {
-    if (!keeps) return outside;
+    if (!keeps) return await outside();
     const { openCache } = await import("./cache/cache.ts"); // short reads need none of it
     return await openCache({ ...cacheOptions, root: findOwnRoot() });
   };
@@ -128,7 +132,7 @@ export function createProject(options: ProjectOptions): Project {
       const base = findOwnRoot(), key = pathKey(real, base);
       // Without a root the cache is in memory too, and says so.
       return key === undefined && base !== undefined
-        ? { key: real, cache: outside }
+        ? { key: real, cache: await outside() }
         : { key: key ?? real, cache: await cache() };
     },
     async read(place, signal) {
@@ -136,16 +140,19 @@ export function createProject(options: ProjectOptions): Project {
       refuseBinary(place.path, bytes);
       return bytes;
     },
-    async snapshot(call, place, isText) {
+    async snapshot(call, isText) {
       const lent = shared.get(call);
-      if (lent?.real === place.real) return isHashed(lent) ? lent : { ...lent, hash: await sha256(lent.bytes) };
+      if (lent) return lent;
+      const place = project.locate(call.path, call.cwd), { real } = place;
       const bytes = await readAny(place, call.signal), hash = await sha256(bytes);
-      if (!isText?.(hash)) refuseBinary(place.path, bytes);
-      return { real: place.real, bytes, hash };
+      if (!isText?.(real, hash)) refuseBinary(place.path, bytes);
+      return { real, bytes, hash };
     },
-    share: (call, lent) => void shared.set(call, lent),
-    async identify(place, bytes, signal) {
-      const [hash, kept] = await Promise.all([bytes ? sha256(bytes) : hashLarge(place, signal), project.keep(place)]);
+    share: (call, snapshot) => void shared.set(call, snapshot),
+    async identify(place, read, signal) {
+      const { bytes, hash: known } = read instanceof Uint8Array ? { bytes: read } : read ?? {};
+      const hashed = known ?? (bytes ? sha256(bytes) : hashLarge(place, signal));
+      const [hash, kept] = await Promise.all([hashed, project.keep(place)]);
       const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {
         if (bytes) return { bytes, hash };
         const now = await project.read({ path: place.path, real: place.real }); // another moment: asked anew
@@ -154,16 +161,12 @@ export function createProject(options: ProjectOptions): Project {
       return { path: place.path, hash, content, ...kept };
     },
     async close() {
-      outside.close();
+      if (besides) (await besides).close();
       if (opened) (await opened).close();
-      opened = Promise.resolve(memoryCache());
+      opened = inMemory();
     },
   };
   return project;
-}
-
-function isHashed(lent: Lent): lent is Snapshot {
-  return lent.hash !== undefined;
 }
 
 /** A copy of what a source gives, which may use its buffer again; the wait for it ends with the read, or in time. */

@@ -48,9 +48,6 @@ export interface Snapshot {
   readonly hash: string;
 }
 
-/** What one layer read for those within it; they hash it where it was not hashed yet. */
-export type Lent = Omit<Snapshot, "hash"> & Partial<Pick<Snapshot, "hash">>;
-
 /** Files and their maps' whereabouts. */
 export interface Project {
   /** Finds a file without reading it. Throws a {@linkcode WaymarkError}: `not-found`, `not-allowed` or `too-large`. */
@@ -59,12 +56,22 @@ export interface Project {
   window(place: Place, start: number, count: number): LineWindow;
   /** Reads it. Rejects with a {@linkcode WaymarkError}: as `locate`, or `not-text`. */
   read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
-  /** Reads and hashes it for a layer; what an outer one shared of this very call is not read again. Rejects as `read` does; what `isText` need not be found out. */
-  snapshot(call: ReadCall, place: Place, isText?: (hash: string) => boolean): Promise<Snapshot>;
+  /**
+   * Finds, reads and hashes the file of a call; what an outer layer shared of this very call is not read again. Rejects as
+   * `locate` and `read` do, but for what `isText` knows to be text.
+   */
+  snapshot(call: ReadCall, isText?: (real: string, hash: string) => boolean): Promise<Snapshot>;
   /** Lends what was read to the layers within, for as long as the call goes on. */
-  share(call: ReadCall, lent: Lent): void;
-  /** Finds out what was read: its hash, and the place where its map is kept. Without bytes the file is hashed in chunks. */
-  identify(place: Place, bytes?: Uint8Array, signal?: AbortSignal): Promise<LoadedFile>;
+  share(call: ReadCall, snapshot: Snapshot): void;
+  /**
+   * Finds out what was read: its hash, and the place where its map is kept. Without anything read the file is hashed in
+   * chunks.
+   */
+  identify(
+    place: Pick<Place, "path" | "real">,
+    read?: Uint8Array | Pick<Snapshot, "bytes" | "hash">,
+    signal?: AbortSignal,
+  ): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */
   keep(place: Place): Promise<{ key: string; cache: SummaryCache }>;
   /** The project's cache, opened at the first call. */

@@ -8,86 +8,17 @@
  */
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
-import type { WaymarkEvent } from "./events.ts";
-import {
-  estimateTokens,
-  renderMap,
-  type RenderMapOptions,
-  renderMapReference,
-  renderNotice,
-  type RenderNoticeOptions,
-} from "./file_map.ts";
+import { estimateTokens, renderMap, renderMapReference, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
+import type { GuardParts, ReadGuardOptions, Shortened, Told } from "./guard_types.ts";
 import { lineRange, spanLines } from "./lines.ts";
-import type { LoadedFile } from "./map_maker.ts";
-import { createMaps, failureReason, type Maps } from "./maps.ts";
-import { checkNames, guardsName, type NameRules } from "./probe.ts";
+import { createMaps, failureReason } from "./maps.ts";
+import { checkNames, guardsName } from "./probe.ts";
 import { createProject } from "./project.ts";
-import type { Project } from "./project_types.ts";
 import type { Conversation } from "./conversation.ts";
 import { conversationOf } from "./session.ts";
-import type { Session } from "./session_types.ts";
 import { scanner } from "./summary/scanner.ts";
-import type { Annotation, FileMap, FileSource, Middleware, Next, ReadCall, ReadOutcome, Summarizer } from "./types.ts";
+import type { Annotation, FileMap, Middleware, Next, ReadCall, ReadOutcome } from "./types.ts";
 import { shownLines } from "./verify.ts";
-
-/** Options of {@linkcode readGuard}. */
-export interface ReadGuardOptions extends NameRules {
-  /** Makes the maps. Default: the built-in line scanner. */
-  readonly summarizer?: Summarizer | undefined;
-  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
-  readonly source?: FileSource | undefined;
-  /** Lines a read may return before it is shortened to as many. Default 200. */
-  readonly maxLines?: number | undefined;
-  /** The conversation, in which each map is given once. Default: that of each call; without one every map is given whole. */
-  readonly session?: Session | undefined;
-  /** Told everything that happens. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** What a guard works with. */
-export interface GuardParts {
-  /** Finds and reads files. */
-  readonly project: Pick<Project, "locate" | "window" | "read" | "identify" | "share">;
-  /** Gets and makes maps. */
-  readonly maps: Pick<Maps, "get">;
-  /** Makes the map where `maps` fails, so that the read is shortened all the same. Absent: it runs as asked. */
-  readonly fallback?: Pick<Maps, "get"> | undefined;
-  /** Lines a read may return before it is shortened to as many. Default 200. */
-  readonly maxLines?: number | undefined;
-  /** Which names are guarded, beyond the built-in lists. */
-  readonly names?: NameRules | undefined;
-  /** The conversation of a call. Default: none. */
-  readonly conversationOf?: ((call: ReadCall) => Conversation | undefined) | undefined;
-  /** Told of every cap and failure. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** A read that would return too many lines. */
-interface Shortened {
-  readonly file: LoadedFile;
-  /** Absolute, links resolved. */
-  readonly real: string;
-  /** The whole file, where it was read at once. */
-  readonly bytes?: Uint8Array;
-  /** Bytes of the file. */
-  readonly size: number;
-  /** The bytes of the lines to show. */
-  readonly window: Uint8Array;
-  /** Bytes that follow them: so many lines at least, where there are as many. */
-  readonly rest: (lines: number) => Uint8Array;
-}
-
-/** What is said beside a shortened read: a map, or where it was given. */
-interface Told {
-  readonly kind: "map" | "reference";
-  readonly lines: number;
-  readonly maker?: string;
-  /** Nothing was waited for since the file was read. */
-  readonly isNow: boolean;
-  readonly render: (options: RenderMapOptions) => string;
-  /** Called when it is said; how to take that back. */
-  readonly note?: (text: string) => (() => void) | undefined;
-}
 
 /** Files up to this size are read at once; larger ones are looked at in chunks, and read whole only where a map is made. */
 const SMALL = 1 << 20;
@@ -124,22 +55,35 @@ export function guardReads(parts: GuardParts): Middleware {
   checkNames(names);
 
   /** The file and the lines to show, if this read would return too many of it. */
-  const probe = async (call: ReadCall, conversation?: Conversation): Promise<Shortened | undefined> => {
-    if (!guardsName(call.path, names)) return undefined;
-    const place = project.locate(call.path, call.cwd), { size, real } = place;
+  const probe = async (call: ReadCall): Promise<Shortened | undefined> => {
+    const place = project.locate(call.path, call.cwd), { size } = place;
     const wanted = call.start + maxLines; // a line that must be there for the read to be too long
     if (size !== undefined && size < wanted) return undefined; // fewer bytes than lines
-    if (size !== undefined && size > SMALL && !conversation) { // in a conversation all of it is read and hashed anyway
+    if (size !== undefined && size > SMALL) {
       const { bytes, lines, more, cut } = project.window(place, call.start, maxLines);
       if (!cut && (lines < maxLines || !more)) return undefined;
       const rest = (lines: number): Uint8Array => project.window(place, wanted, lines).bytes;
-      if (!cut) return { file: await project.identify(place, undefined, call.signal), real, size, window: bytes, rest };
+      if (!cut) return { file: await project.identify(place, undefined, call.signal), size, window: () => bytes, rest };
     }
-    const bytes = await project.read(place, call.signal);
-    const { from, to, lines } = lineRange(bytes, call.start, maxLines);
-    if (lines < maxLines || to === bytes.length) return conversation && void project.share(call, { real, bytes });
+    const bytes = await project.read(place, call.signal), { from, to, lines } = lineRange(bytes, call.start, maxLines);
+    if (lines < maxLines || to === bytes.length) return undefined;
     const file = await project.identify(place, bytes), rest = (): Uint8Array => bytes.subarray(to);
-    return { file, real, size: bytes.length, bytes, window: bytes.subarray(from, to), rest };
+    return { file, size: bytes.length, window: () => bytes.subarray(from, to), rest };
+  };
+
+  /** The same in a conversation, where the file is read and hashed in any case, and its map may have been given. */
+  const probeFor = async (call: ReadCall, conversation: Conversation): Promise<Shortened | undefined> => {
+    const read = await project.snapshot(call, (real, hash) => conversation.mapOf(real, hash) !== undefined);
+    const { real, bytes, hash } = read, given = conversation.mapOf(real, hash, call);
+    let range: ReturnType<typeof lineRange> | undefined;
+    const find = () => range ??= lineRange(bytes, call.start, maxLines);
+    const isLong = given
+      ? spanLines(given.lines, call.start) > maxLines
+      : find().lines === maxLines && find().to < bytes.length;
+    if (!isLong) return void project.share(call, read);
+    const file = given ? undefined : await project.identify({ path: call.path, real }, read);
+    const window = (): Uint8Array => bytes.subarray(find().from, find().to);
+    return { file, given, read, size: bytes.length, window, rest: () => bytes.subarray(find().to) };
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
@@ -148,14 +92,14 @@ export function guardReads(parts: GuardParts): Middleware {
       { window, rest, size } = long,
       { kind, lines, maker, isNow } = map;
     // A layer within may answer only from the bytes the map is of.
-    const inner = { ...call, count: maxLines, answerable: Boolean(call.answerable && isNow && long.bytes) };
+    const inner = { ...call, count: maxLines, answerable: Boolean(call.answerable && isNow && long.read) };
     conversationOf(call)?.shorten(inner, call);
-    if (isNow && long.bytes) project.share(inner, { real: long.real, bytes: long.bytes, hash: long.file.hash });
+    if (isNow && long.read) project.share(inner, long.read);
     const outcome = await next(inner), referred = !("result" in outcome);
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
     try {
       const { text: given } = outcome, more = (lines: number): string => decode(rest(lines));
-      const shown = given === undefined ? spanLines(lines, start, maxLines) : shownLines(given, decode(window), more);
+      const shown = given === undefined ? spanLines(lines, start, maxLines) : shownLines(given, decode(window()), more);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
@@ -197,10 +141,11 @@ export function guardReads(parts: GuardParts): Middleware {
     if (call.fresh || conversation?.insists(call)) return await next(call.fresh ? call : { ...call, fresh: true });
     if (count !== undefined && count <= maxLines) return await next(call);
 
-    const long = await probe(call, conversation).catch(() => undefined);
+    if (!guardsName(path, names)) return await next(call);
+    const long = await (conversation ? probeFor(call, conversation) : probe(call)).catch(() => undefined);
     if (!long) return await next(call);
 
-    const { file, real } = long, { hash } = file, given = conversation?.mapOf(real, hash, call);
+    const { file, given, read } = long;
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
       return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);
@@ -212,22 +157,22 @@ export function guardReads(parts: GuardParts): Middleware {
       isNow,
       render: (options) => renderMap(map, options),
       note(text) {
-        if (era !== conversation?.era || signal?.aborted) return undefined; // its result may be nowhere
-        const { lines } = map, { callId } = call;
+        if (!read || era !== conversation?.era || signal?.aborted) return undefined; // its result may be nowhere
+        const { lines } = map, { callId } = call, { real, hash } = read;
         const given = { kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId } as const;
         return conversation?.recordBeside(call, given);
       },
     });
     let map: FileMap | undefined, hit = false, error: unknown;
     try {
-      ({ map, hit } = await maps.get(file, { signal }));
+      ({ map, hit } = await maps.get(file!, { signal }));
       error = new WaymarkError("prose-only", `Cannot map ${path}: only a description could be made of it`);
     } catch (cause) {
       error = cause;
     }
     if (map?.regions.length) return await cap(call, long, whole(map, hit), next);
     if (signal?.aborted) return await next(call);
-    const parsed = await fallback?.get(file, { signal }).catch(() => undefined);
+    const parsed = await fallback?.get(file!, { signal }).catch(() => undefined);
     const shortened = parsed && parsed.map.regions.length > 0;
     const outcome = shortened ? await cap(call, long, whole(parsed.map, false), next) : await next(call);
     return annotated(outcome, failed(path, error, { ...map, shortened: shortened && !outcome.again }));

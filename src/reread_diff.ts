@@ -7,7 +7,7 @@
 
 import { structuredPatch } from "diff";
 import { clean, estimateTokens, frame } from "./file_map.ts";
-import type { Wanted } from "./reread_guard.ts";
+import type { Wanted } from "./guard_types.ts";
 import type { Conversation } from "./conversation.ts";
 import type { ReadCall } from "./types.ts";
 

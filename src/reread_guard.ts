@@ -8,60 +8,20 @@
  */
 
 import { quiet } from "./errors.ts";
-import type { WaymarkEvent } from "./events.ts";
 import { clean, estimateTokens } from "./file_map.ts";
 import { disk } from "./files.ts";
+import type { RereadGuardOptions, RereadParts, Wanted } from "./guard_types.ts";
 import { countLines, lineRange } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
 import { checkNames, INSTRUCTION_FILES, isExempt } from "./probe.ts";
 import { createProject } from "./project.ts";
-import type { Project, Snapshot } from "./project_types.ts";
+import type { Snapshot } from "./project_types.ts";
 import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
 import { conversationOf } from "./session.ts";
 import type { RenderDiff } from "./reread_diff.ts";
-import type { Given, LineSpan, Session } from "./session_types.ts";
-import type { FileSource, Middleware, ReadCall, ReadOutcome } from "./types.ts";
-
-/** What the re-read guard does beside referring back. */
-export interface RereadRules {
-  /**
-   * What a read gets whose lines were shown and have changed since: the lines, or, where that is less than 40 % of them, what
-   * changed. Default `"full"`.
-   */
-  readonly onChange?: "full" | "diff" | undefined;
-  /** Globs of files that are always shown again. Default {@linkcode INSTRUCTION_FILES}: to read them again is the point. */
-  readonly exempt?: readonly string[] | undefined;
-}
-
-/** Options of {@linkcode rereadGuard}. */
-export interface RereadGuardOptions extends RereadRules {
-  /** The conversation. Default: that of each call; a call without one goes on as asked. */
-  readonly session?: Session | undefined;
-  /** Where bytes come from, for tools that read somewhere else. Default: this machine's disk. */
-  readonly source?: FileSource | undefined;
-  /** Told everything that happens. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** What a re-read guard works with. */
-export interface RereadParts extends RereadRules {
-  /** Finds and reads files. */
-  readonly project: Pick<Project, "locate" | "snapshot">;
-  /** The conversation of a call. */
-  readonly conversationOf: (call: ReadCall) => Conversation | undefined;
-  /** Told of every reference. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** The lines a read asks for, as the file has them now. */
-export interface Wanted extends LineSpan {
-  readonly file: string;
-  readonly hash: string;
-  readonly text: () => string;
-  /** How many lines the file has. */
-  readonly total: () => number;
-}
+import type { Given, LineSpan } from "./session_types.ts";
+import type { Middleware, ReadCall, ReadOutcome } from "./types.ts";
 
 /**
  * The re-read guard alone, for any read tool whose host can be given an answer without a call.
@@ -90,14 +50,12 @@ export function guardRereads(parts: RereadParts): Middleware {
   checkNames({ exempt });
 
   const want = async (call: ReadCall, conversation: Conversation): Promise<Wanted | undefined> => {
-    const place = project.locate(call.path, call.cwd);
-    const { real } = place, names = real === call.path ? [real] : [call.path, real];
-    if (names.some((name) => isExempt(name, exempt))) return undefined;
+    if (isExempt(call.path, exempt)) return undefined;
     // Of bytes known to be text, with so many lines, neither is found out again.
-    const versions = conversation.olderVersions({ file: real, hash: "" });
-    const known = (hash: string): number | undefined => versions.find((version) => version.hash === hash)?.lines;
-    const snapshot = await project.snapshot(call, place, (hash) => known(hash) !== undefined);
-    return wantedOf(call, snapshot, known(snapshot.hash));
+    const known = (real: string, hash: string): number | undefined => conversation.linesOf(real, hash);
+    const snapshot = await project.snapshot(call, (real, hash) => known(real, hash) !== undefined), { real } = snapshot;
+    if (real !== call.path && isExempt(real, exempt)) return undefined;
+    return wantedOf(call, snapshot, known(real, snapshot.hash));
   };
 
   /** An answer in place of lines that the conversation holds. */

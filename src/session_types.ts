@@ -67,7 +67,11 @@ export interface Session {
    * result of them, whole and unaltered, is still counted as shown. Text after it may have been added.
    */
   reconcile(messages: readonly unknown[]): void;
-  /** Another conversation that begins with all that is in this one. What happens in one does not touch the other. */
+  /**
+   * Another conversation that begins with all that is in this one. What happens in one does not touch the other. Where a
+   * sub-agent begins before the results of its turn are in, fork before the tools run, or reconcile the fork with the
+   * sub-agent's own messages.
+   */
   fork(options?: Pick<SessionOptions, "id">): Session;
   /**
    * Which lines of a file this conversation has seen; `undefined` where it has seen none.

@@ -32,7 +32,7 @@ import { createTally, type DigestSums } from "./tool_use/tally.ts";
 import type { AcceptedResult, Summaries } from "./tool_use/types.ts";
 import { watch, type WatchOptions } from "./tool_use/watch.ts";
 import type { Clock, CompletionModel, Middleware } from "./types.ts";
-import type { ToolFunction } from "./wrap.ts";
+import type { ToolFunction } from "./wrap_types.ts";
 
 /** Options of {@linkcode toolUseSummary}. */
 export interface ToolUseOptions {

@@ -10,7 +10,8 @@
 import { dialects } from "./dialects.ts";
 import { quiet, WaymarkError } from "./errors.ts";
 import type { Middleware } from "./types.ts";
-import { type ToolFunction, wrap, wrapCalled, type WrapOptions } from "./wrap.ts";
+import { wrap, wrapCalled } from "./wrap.ts";
+import type { ToolFunction, WrapOptions } from "./wrap_types.ts";
 
 /** How the read tools of a registry are found and wrapped. */
 export interface WrapToolsOptions extends WrapOptions {

@@ -13,7 +13,7 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   [
     "vocabulary",
-    /^src\/(types|session_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/compactor_types)\.ts$/,
+    /^src\/(types|session_types|wrap_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/compactor_types)\.ts$/,
   ],
   ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
@@ -32,11 +32,14 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ],
   [
     "stores",
-    /^src\/(files|disk_types|hash_file|paths|project|project_types|waiting|pauses|runs|map_maker|maps|conversation|session)\.ts$/,
+    /^src\/(files|disk_types|hash_file|paths|project|project_types|waiting|pauses|runs|map_maker|maps|guard_types|conversation|session)\.ts$/,
   ],
   ["middleware", /^src\/tool_use\/watch\.ts$/],
   ["stores", /^src\/(cache|summary|drivers|outline|tool_use|compaction)\/.*\.ts$/],
-  ["middleware", /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/],
+  [
+    "middleware",
+    /^src\/(compose|streams|wrap|wrap_tools|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/,
+  ],
   ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*)\.ts$/],
   ["entries", /^(mod|src\/(testing|testing\/.*|cli|cli\/.*))\.ts$/],
@@ -198,6 +201,8 @@ describe("the layers", () => {
       const file of [
         "src/types.ts",
         "src/session_types.ts",
+        "src/wrap_types.ts",
+        "src/guard_types.ts",
         "src/events.ts",
         "src/cache/types.ts",
         "src/tool_use/types.ts",

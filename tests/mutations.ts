@@ -356,7 +356,7 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "who repeats a read after a reference gets the lines",
     file: "src/conversation.ts",
-    from: "return this.#referred.delete(this.#keyOf(call));",
+    from: "return this.#referred.size > 0 && this.#referred.delete(this.#keyOf(call));",
     to: "return false;",
     test: "reread_guard_test.ts",
     named: "hands the call on as it is, fresh where it is insisted on",
@@ -452,7 +452,7 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "files that instruct an agent are exempt",
     file: "src/reread_guard.ts",
-    from: "if (names.some((name) => isExempt(name, exempt))) return undefined;",
+    from: "if (isExempt(call.path, exempt)) return undefined;",
     to: "",
     test: "reread_guard_test.ts",
     named: "are shown again however often they are asked for, in whatever case they are written",

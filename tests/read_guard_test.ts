@@ -17,11 +17,13 @@ import { fieldsCodec } from "../src/codecs.ts";
 import type { Annotation, FileSource, ReadCall, Region, Summarizer, Summary } from "../src/types.ts";
 import { createMaps } from "../src/maps.ts";
 import { createProject } from "../src/project.ts";
-import { type GuardParts, guardReads, readGuard } from "../src/read_guard.ts";
+import type { GuardParts } from "../src/guard_types.ts";
+import { guardReads, readGuard } from "../src/read_guard.ts";
 import { guardRereads, rereadGuard } from "../src/reread_guard.ts";
 import { conversationOf, createSession } from "../src/session.ts";
 import type { Session } from "../src/session_types.ts";
-import { wrap, type WrapOptions } from "../src/wrap.ts";
+import { wrap } from "../src/wrap.ts";
+import type { WrapOptions } from "../src/wrap_types.ts";
 import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
 const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
@@ -123,7 +125,7 @@ describe("readGuard(): the test is span", () => {
   it("passes a call for 200 lines or fewer on at once: no disk, no hash, the same argument object", async () => {
     let touched = 0; // counted, since the guard lives with whatever its parts throw
     const fail = (): never => assert(++touched === 0, "a short read touches nothing") as never;
-    const project = { locate: fail, window: fail, read: fail, identify: fail, share: fail };
+    const project = { locate: fail, window: fail, read: fail, identify: fail, share: fail, snapshot: fail };
     const args = { path: "a.ts", limit: 200 };
     const read = wrap((given: unknown) => given, guardReads({ project, maps: { get: fail } }));
     assertStrictEquals(await read(args), args);
@@ -774,7 +776,7 @@ describe("readGuard(): what a conversation costs", () => {
   it("is no look at the disk for a call for 200 lines or fewer: the same argument object", async () => {
     let touched = 0;
     const fail = (): never => assert(++touched === 0, "a short read touches nothing") as never;
-    const project = { locate: fail, window: fail, read: fail, identify: fail, share: fail };
+    const project = { locate: fail, window: fail, read: fail, identify: fail, share: fail, snapshot: fail };
     const session = createSession(), args = { path: "a.ts", limit: 200 };
     const guard = guardReads({ project, maps: { get: fail }, conversationOf: (call) => conversationOf(call, session) });
     const read = wrap((given: unknown) => given, guard);
@@ -827,30 +829,30 @@ describe("a project's snapshot of a file", () => {
   it("is read and hashed anew for each call, but for one that an outer layer shared of that very call", () =>
     inFolder(async (folder) => {
       const path = put(folder, "a.ts", "one\n"), project = createProject({ cache: false });
-      const call: ReadCall = { path, start: 1 }, place = project.locate(path);
-      const first = await project.snapshot(call, place);
+      const call: ReadCall = { path, start: 1 };
+      const first = await project.snapshot(call);
       assertEquals([first.real, new TextDecoder().decode(first.bytes), first.hash], [
         path,
         "one\n",
         await sha256(first.bytes),
       ]);
       put(folder, "a.ts", "two\n");
-      assertEquals(new TextDecoder().decode((await project.snapshot(call, place)).bytes), "two\n");
+      assertEquals(new TextDecoder().decode((await project.snapshot(call)).bytes), "two\n");
       project.share(call, first);
-      assertStrictEquals(await project.snapshot(call, place), first);
+      assertStrictEquals(await project.snapshot(call), first);
       assertEquals(
-        (await project.snapshot({ ...call }, place)).hash === first.hash,
+        (await project.snapshot({ ...call })).hash === first.hash,
         false,
         "a copy of the call is another",
       );
-      const other = project.locate(put(folder, "b.ts", "three\n"));
-      assertEquals((await project.snapshot(call, other)).real, other.real, "and so is another file");
+      const other = put(folder, "b.ts", "three\n");
+      assertEquals((await project.snapshot({ ...call, path: other })).real, other, "and so is that for another file");
     }));
 
   it("is refused as a read is: binaries, secrets and files that are not there", () =>
     inFolder(async (folder) => {
       const project = createProject({ cache: false }), path = put(folder, "a.ts", "a\0b");
-      const error = await assertRejects(() => project.snapshot({ path, start: 1 }, project.locate(path)), WaymarkError);
+      const error = await assertRejects(() => project.snapshot({ path, start: 1 }), WaymarkError);
       assertEquals(error.code, "not-text");
     }));
 });

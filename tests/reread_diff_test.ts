@@ -4,10 +4,12 @@ import { describe, it } from "node:test";
 import { fieldsCodec } from "../src/codecs.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { estimateTokens, isAnnotationText, stripAnnotations } from "../src/file_map.ts";
-import { rereadGuard, type RereadGuardOptions } from "../src/reread_guard.ts";
+import type { RereadGuardOptions } from "../src/guard_types.ts";
+import { rereadGuard } from "../src/reread_guard.ts";
 import { createSession } from "../src/session.ts";
 import type { Session } from "../src/session_types.ts";
-import { wrap, type WrapOptions } from "../src/wrap.ts";
+import { wrap } from "../src/wrap.ts";
+import type { WrapOptions } from "../src/wrap_types.ts";
 import { codeOnly, edgesOf, graphOf, listFiles, readText } from "./modules.ts";
 import { inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 

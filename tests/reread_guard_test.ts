@@ -11,12 +11,14 @@ import type { WaymarkEvent } from "../src/events.ts";
 import { isAnnotationText, stripAnnotations } from "../src/file_map.ts";
 import { INSTRUCTION_FILES } from "../src/probe.ts";
 import { readGuard } from "../src/read_guard.ts";
-import { guardRereads, rereadGuard, type RereadGuardOptions } from "../src/reread_guard.ts";
+import type { RereadGuardOptions } from "../src/guard_types.ts";
+import { guardRereads, rereadGuard } from "../src/reread_guard.ts";
 import { createSession } from "../src/session.ts";
 import type { Session, SessionOptions } from "../src/session_types.ts";
 import type { Middleware, ReadCall } from "../src/types.ts";
 import { createWaymark } from "../src/waymark.ts";
-import { type ToolFunction, wrap, type WrapOptions } from "../src/wrap.ts";
+import { wrap } from "../src/wrap.ts";
+import type { ToolFunction, WrapOptions } from "../src/wrap_types.ts";
 import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
 /** A conversation over the files of a folder, and a plain tool in it. */
@@ -142,9 +144,9 @@ describe("a read whose lines were all shown, unchanged", () => {
   it("takes at most 40 tokens beside its path, whatever the numbers", async () => {
     const file = "/p/q.ts", sizes = new Map<string, number>();
     for (const total of [1, 7, 60, 200, 999, 12_345, 111_111, 987_654]) {
-      const bytes = new TextEncoder().encode("x\n".repeat(total)), source = { read: () => bytes };
+      const text = "x\n".repeat(total), bytes = new TextEncoder().encode(text), source = { read: () => bytes };
       const hash = createHash("sha256").update(bytes).digest("hex");
-      const given = { kind: "lines", file, path: file, hash, lines: total, start: 1, end: total, text: "" };
+      const given = { kind: "lines", file, path: file, hash, lines: total, start: 1, end: total, text };
       for (const turn of [0, 1, 9, 42, 100, 777, 1234, 98_765]) {
         const state = { version: 1, turn, untracked: false, referred: [], given: [{ ...given, turn }] };
         for (const start of new Set([1, Math.ceil(total / 3), total])) {
@@ -1005,22 +1007,14 @@ describe("files that instruct an agent", () => {
 });
 
 describe("a check that fails", () => {
-  const project = { locate: () => ({ path: "a.ts", real: "/a.ts" }) };
   const faults: Record<string, Parameters<typeof guardRereads>[0]["project"]> = {
-    "the file cannot be found": {
-      locate: () => {
-        throw new Error("no");
-      },
-      snapshot: () => Promise.reject(new Error("no")),
-    },
-    "the file cannot be read": { ...project, snapshot: () => Promise.reject(new Error("disk")) },
+    "the file cannot be found or read": { snapshot: () => Promise.reject(new Error("disk")) },
     "reading it throws": {
-      ...project,
       snapshot: () => {
         throw new Error("disk");
       },
     },
-    "what is read makes no sense": { ...project, snapshot: () => Promise.resolve(undefined as never) },
+    "what is read makes no sense": { snapshot: () => Promise.resolve(undefined as never) },
   };
   for (const [what, broken] of Object.entries(faults)) {
     it(`means that the file is served: ${what}`, async () => {

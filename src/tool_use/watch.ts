@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { ToolFunction } from "../wrap.ts";
+import type { ToolFunction } from "../wrap_types.ts";
 import type { AcceptedResult } from "./types.ts";
 
 /** Facts of a call from what the host passes beside the arguments. */
