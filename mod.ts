@@ -35,9 +35,8 @@ export type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOpt
 export type { DialectOptions, ZeroLine } from "./src/arguments.ts";
 export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard } from "./src/read_guard.ts";
-export { rereadGuard } from "./src/reread_guard.ts";
 export type { ReadGuardOptions, RereadGuardOptions, RereadRules } from "./src/guard_types.ts";
-export { createSession } from "./src/session.ts";
+export { createSession, rereadGuard } from "./src/session.ts";
 export type {
   Coverage,
   Given,

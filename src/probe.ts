@@ -83,7 +83,7 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
 
 /** Refuses globs that are none: unread, they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
 export function checkNames(
-  { include = [], exclude = [], exempt = [] }: NameRules & { exempt?: readonly string[] },
+  { include = [], exclude = [], exempt = [] }: NameRules & { readonly exempt?: readonly string[] | undefined },
 ): void {
   for (const globs of [include, exclude, exempt]) {
     try {

@@ -18,7 +18,9 @@ import type { Conversation } from "./conversation.ts";
 import { conversationOf } from "./session.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { Annotation, FileMap, Middleware, Next, ReadCall, ReadOutcome } from "./types.ts";
-import { shownLines } from "./verify.ts";
+
+/** What compares lines is loaded with the first long read: most reads are short. */
+let verifying: Promise<typeof import("./verify.ts")> | undefined;
 
 /** Files up to this size are read at once; larger ones are looked at in chunks, and read whole only where a map is made. */
 const SMALL = 1 << 20;
@@ -98,6 +100,7 @@ export function guardReads(parts: GuardParts): Middleware {
     const outcome = await next(inner), referred = !("result" in outcome);
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
     try {
+      const { shownLines } = await (verifying ??= import("./verify.ts"));
       const { text: given } = outcome, more = (lines: number): string => decode(rest(lines));
       const shown = given === undefined ? spanLines(lines, start, maxLines) : shownLines(given, decode(window()), more);
       if (shown === 0) {

@@ -10,44 +10,21 @@
 import { quiet } from "./errors.ts";
 import { clean, estimateTokens } from "./file_map.ts";
 import { disk } from "./files.ts";
-import type { RereadGuardOptions, RereadParts, Wanted } from "./guard_types.ts";
+import type { RereadParts, Wanted } from "./guard_types.ts";
 import { countLines, lineRange } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
-import { checkNames, INSTRUCTION_FILES, isExempt } from "./probe.ts";
-import { createProject } from "./project.ts";
+import { INSTRUCTION_FILES, isExempt } from "./probe.ts";
 import type { Snapshot } from "./project_types.ts";
 import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
-import { conversationOf } from "./session.ts";
 import type { RenderDiff } from "./reread_diff.ts";
 import type { Given, LineSpan } from "./session_types.ts";
-import type { Middleware, ReadCall, ReadOutcome } from "./types.ts";
+import type { Next, ReadCall, ReadOutcome } from "./types.ts";
 
-/**
- * The re-read guard alone, for any read tool whose host can be given an answer without a call.
- *
- * @example
- * ```ts
- * import { createSession, rereadGuard, wrap } from "@waymark/waymark";
- * import { assertStringIncludes } from "@std/assert";
- *
- * const session = createSession(), source = { read: () => new TextEncoder().encode("one\ntwo\n") };
- * const read = wrap((_: { path: string }) => "one\ntwo\n", rereadGuard({ session, source }));
- * await read({ path: "/a.txt" });
- * assertStringIncludes(await read({ path: "/a.txt" }), "[waymark reference: ");
- * ```
- */
-export function rereadGuard(options: RereadGuardOptions = {}): Middleware {
-  const { session, source, ...rest } = options;
-  const project = createProject({ cache: false, source });
-  return guardRereads({ ...rest, project, conversationOf: (call) => conversationOf(call, session) });
-}
-
-/** The re-read guard over a project and its conversations. */
-export function guardRereads(parts: RereadParts): Middleware {
+/** The re-read guard over a project and its conversations. It may be told the era in which a read began. */
+export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, era?: number) => Promise<ReadOutcome> {
   const { project, conversationOf, onChange = "full", exempt = INSTRUCTION_FILES } = parts;
   const emit = quiet(parts.onEvent);
-  checkNames({ exempt });
 
   const want = async (call: ReadCall, conversation: Conversation): Promise<Wanted | undefined> => {
     if (isExempt(call.path, exempt)) return undefined;
@@ -120,10 +97,10 @@ export function guardRereads(parts: RereadParts): Middleware {
     });
   };
 
-  return async function rereadGuard(call, next) {
+  return async function rereadGuard(call, next, begun) {
     const conversation = call.programmatic || call.start < 1 ? undefined : conversationOf(call);
     if (!conversation) return await next(call);
-    const { era } = conversation;
+    const era = begun ?? conversation.era;
     const isFresh = call.fresh || conversation.insists(call);
     const wanted = await want(call, conversation).catch(() => undefined);
     if (!wanted) return await next(call);

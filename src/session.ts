@@ -1,5 +1,5 @@
 /**
- * How a session begins: anew, or where a conversation left off; and which calls belong to it.
+ * How a session begins: anew, or where a conversation left off; which calls belong to it, and the guard that asks it.
  *
  * @module
  */
@@ -9,7 +9,10 @@ import { WaymarkError } from "./errors.ts";
 import { isCount } from "./file_map.ts";
 import { countLines } from "./lines.ts";
 import type { Session, SessionOptions, SessionState } from "./session_types.ts";
-import type { ReadCall } from "./types.ts";
+import type { RereadGuardOptions, RereadParts } from "./guard_types.ts";
+import { checkNames } from "./probe.ts";
+import { createProject } from "./project.ts";
+import type { Middleware, ReadCall } from "./types.ts";
 
 /**
  * Begins the record of a conversation, or takes up that of one that goes on.
@@ -46,6 +49,37 @@ export function conversationOf(call: ReadCall, session: Session | undefined): Co
   const { sessionId } = call, own = call.session instanceof Conversation ? call.session : session;
   if (!(own instanceof Conversation)) return undefined;
   return own.id === undefined || sessionId === undefined || sessionId === own.id ? own : undefined;
+}
+
+/**
+ * The re-read guard alone, for any read tool whose host can be given an answer without a call.
+ *
+ * @example
+ * ```ts
+ * import { createSession, rereadGuard, wrap } from "@waymark/waymark";
+ * import { assertStringIncludes } from "@std/assert";
+ *
+ * const session = createSession(), source = { read: () => new TextEncoder().encode("one\ntwo\n") };
+ * const read = wrap((_: { path: string }) => "one\ntwo\n", rereadGuard({ session, source }));
+ * await read({ path: "/a.txt" });
+ * assertStringIncludes(await read({ path: "/a.txt" }), "[waymark reference: ");
+ * ```
+ */
+export function rereadGuard(options: RereadGuardOptions = {}): Middleware {
+  const { session, source, ...rest } = options;
+  const project = createProject({ cache: false, source });
+  return rereads({ ...rest, project, conversationOf: (call) => conversationOf(call, session) });
+}
+
+/** The re-read guard over a project and its conversations. It is loaded when a read first belongs to one. */
+export function rereads(parts: RereadParts): Middleware {
+  checkNames({ exempt: parts.exempt });
+  const load = () => import("./reread_guard.ts").then(({ guardRereads }) => guardRereads(parts));
+  let guard: ReturnType<typeof load> | undefined;
+  return async (call, next) => {
+    const era = parts.conversationOf(call)?.era; // as it is now, not when all is loaded
+    return era === undefined ? await next(call) : await (await (guard ??= load()))(call, next, era);
+  };
 }
 
 /** A state as it was saved. Throws a {@linkcode WaymarkError} of code `invalid-option` for anything else. */

@@ -13,9 +13,8 @@ import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
 import { createProject } from "./project.ts";
 import { guardReads } from "./read_guard.ts";
-import { guardRereads } from "./reread_guard.ts";
 import type { Conversation } from "./conversation.ts";
-import { conversationOf } from "./session.ts";
+import { conversationOf, rereads } from "./session.ts";
 import { summarizeFileTool } from "./summarize_file.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { ReadCall } from "./types.ts";
@@ -74,7 +73,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const rules = typeof rereadGuard === "object" ? rereadGuard : {};
   const middleware = compose(
     guard,
-    ...rereadGuard === false ? [] : [guardRereads({ ...rules, project, conversationOf: conversation, onEvent: emit })],
+    ...rereadGuard === false ? [] : [rereads({ ...rules, project, conversationOf: conversation, onEvent: emit })],
     ...toolUse ? [toolUse.middleware] : [],
   );
 

@@ -5,7 +5,7 @@ import { fieldsCodec } from "../src/codecs.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { estimateTokens, isAnnotationText, stripAnnotations } from "../src/file_map.ts";
 import type { RereadGuardOptions } from "../src/guard_types.ts";
-import { rereadGuard } from "../src/reread_guard.ts";
+import { rereadGuard } from "../src/session.ts";
 import { createSession } from "../src/session.ts";
 import type { Session } from "../src/session_types.ts";
 import { wrap } from "../src/wrap.ts";

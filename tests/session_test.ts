@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { autoCodec } from "../src/codecs.ts";
 import { Conversation } from "../src/conversation.ts";
 import { WaymarkError } from "../src/errors.ts";
-import { rereadGuard } from "../src/reread_guard.ts";
+import { rereadGuard } from "../src/session.ts";
 import { conversationOf, createSession } from "../src/session.ts";
 import type { Session, SessionState } from "../src/session_types.ts";
 import type { ReadCall } from "../src/types.ts";
