@@ -15,7 +15,7 @@ import { createFlights, type Ready } from "./flight.ts";
 import { checkOptions, compactorRules, StormGuard } from "./guard.ts";
 import { History, type ShownItem } from "./history.ts";
 import { descend, oldSummaries, sizeOfSummaries } from "./ladder.ts";
-import { createMeter } from "./meter.ts";
+import { createMeter, TOO_MUCH } from "./meter.ts";
 import { renderSummary } from "./own_text.ts";
 import { reattached } from "./reattach.ts";
 import { placeSpan, selectSpan } from "./span.ts";
@@ -226,8 +226,8 @@ export function createCompactorOver(
     },
     noteRequestSent: (request) => summarizing?.noteRequestSent(request as SentRequest),
     noteUsage(usage) {
-      meter.report(viewTokens, usage);
       summarizing?.noteUsage(usage);
+      if (meter.report(viewTokens, usage)) notice("budget", TOO_MUCH);
     },
     get lastCall() {
       return lastCall;

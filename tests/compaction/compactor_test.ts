@@ -674,6 +674,33 @@ describe("usage that the provider reports", () => {
   });
 });
 
+describe("what is in every request beside the messages", () => {
+  it("counts, however large a part of the budget it is: the view leaves room for it", () => {
+    const { compactor, round, human, notices } = talk();
+    human(10);
+    for (let turn = 0; turn < 20; turn++) {
+      round();
+      compactor.view();
+      const ofView = compactor.stats().viewTokens, isFirst = turn === 0;
+      const total = isFirst ? ofView + 700 : ofView; // once it is known, it is in the sum
+      assert(total <= 1_000, `${total} of 1,000 at turn ${turn}`);
+      compactor.noteUsage({ input: total, cacheRead: 0, cacheWrite: 0 });
+    }
+    assertEquals(notices.filter(({ reason }) => reason === "budget"), []);
+  });
+
+  it("is told, once, where it leaves the messages nearly nothing", () => {
+    const { compactor, round, notices, hand } = talk();
+    for (let turn = 0; turn < 3; turn++) {
+      round();
+      compactor.view();
+      compactor.noteUsage({ input: 5_000, cacheRead: 0, cacheWrite: 0 });
+    }
+    assertEquals(notices.filter(({ reason }) => reason === "budget").length, 1);
+    assertEquals(hand.noted.length, 3); // what makes summaries is told all the same
+  });
+});
+
 describe("close()", () => {
   it("ends what is on its way, begins no more, and leaves the views", async () => {
     const { compactor, chat, hand } = talk(), given = chat(6);

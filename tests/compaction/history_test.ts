@@ -255,8 +255,8 @@ describe("the meter", () => {
     for (const input of [NaN, -5, 0, Infinity]) meter.report(100, usage(input));
     meter.report(0, usage(500));
     assertEquals(meter.used(100), 100);
-    meter.report(100, usage(5_000));
-    assertEquals(meter.room(1_000), 500);
+    assertEquals(meter.report(100, usage(5_000)), true);
+    assertEquals(meter.room(1_000), 100);
     meter.reset();
     meter.report(1_000, usage(10));
     assertEquals(meter.used(1_000), 500);
