@@ -66,12 +66,17 @@ function plain(text: string): string {
 
 /** The tool results of a list of messages. */
 export interface ToolResults {
-  /** Whether the result of a call holds what was given in it, to the letter; without an id, whether any result does. */
-  holds(given: Pick<Given, "kind" | "text" | "callId">): boolean;
+  /**
+   * Whether the result of a call holds what was given in it, to the letter; without an id, whether any result does whose call
+   * named the file, as far as the calls are there.
+   */
+  holds(given: Pick<Given, "kind" | "text" | "path" | "callId">): boolean;
 }
 
 /** Names of a call's id beside its result, in the shapes of several hosts. */
 const IDS = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId"];
+/** Names of what a call asks. */
+const INPUTS = ["input", "arguments", "args"];
 /** Names of what a result holds. */
 const CONTENTS = ["content", "output", "result", "response"];
 /** So deep messages may nest, and so deep a result; and so many objects are looked at. */
@@ -79,13 +84,19 @@ const DEPTH = 8, MOST = 1 << 20;
 
 /** Finds every tool result in a list of messages, whatever shape they have. Never throws. */
 export function toolResults(messages: readonly unknown[]): ToolResults {
-  const byCall = new Map<string, Result>(), seen = new Set<object>();
-  let anywhere: Result | undefined;
+  const byCall = new Map<string, Result>(), asked = new Map<string, string>(), seen = new Set<object>();
+  const byPath = new Map<string, Result>();
   const look = (value: object, depth: number): void => {
     if (Array.isArray(value)) return value.forEach((item) => visit(item, depth - 1));
     const object = value as Record<string, unknown>;
-    const callId = IDS.map((name) => object[name]).find((id) => typeof id === "string") as string | undefined;
-    if (callId === undefined) return [...CONTENTS, "parts"].forEach((name) => visit(object[name], depth - 1));
+    const idAmong = (names: string[]) => names.map((name) => object[name]).find((id) => typeof id === "string");
+    const callId = idAmong(IDS) as string | undefined, asks = callId ?? idAmong(["id"]) as string | undefined;
+    const call = { ...object, ...object["function"] as object } as Record<string, unknown>;
+    const input = INPUTS.map((name) => call[name]).find((value) => value !== undefined && value !== null);
+    if (asks && input) asked.set(asks, typeof input === "string" ? input : JSON.stringify(input));
+    if (callId === undefined) {
+      return [...CONTENTS, "parts", "tool_calls"].forEach((name) => visit(object[name], depth - 1));
+    }
     const texts = CONTENTS.flatMap((name) => textsIn(object[name], DEPTH));
     if (texts.length) byCall.set(callId, new Result([...byCall.get(callId)?.texts ?? [], ...texts]));
   };
@@ -99,10 +110,19 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
     }
   };
   visit(messages, DEPTH);
+  /** The results of calls that named a file, or of which it is not known what they named. */
+  const ofPath = (path: string): Result => {
+    const named = JSON.stringify(path).slice(1, -1);
+    const isOf = (input = ""): boolean => !/:\s*"/.test(input) || input.includes(named);
+    const texts = [...byCall].flatMap(([id, { texts }]) => isOf(asked.get(id)) ? texts : []);
+    const result = new Result(texts);
+    byPath.set(path, result);
+    return result;
+  };
   return {
     holds: (given) =>
       given.callId === undefined
-        ? (anywhere ??= new Result([...byCall.values()].flatMap(({ texts }) => texts))).holds(given)
+        ? (byPath.get(given.path) ?? ofPath(given.path)).holds(given)
         : byCall.get(given.callId)?.holds(given) ?? false,
   };
 }

@@ -35,7 +35,7 @@ const MAP = renderMap({
 }, { start: 1, end: 200 });
 
 function holdsLines(messages: readonly unknown[], text = LINES, callId = ID): boolean {
-  return toolResults(messages).holds({ kind: "lines", text, callId });
+  return toolResults(messages).holds({ kind: "lines", path: "a.ts", text, callId });
 }
 
 /** Messages of a host whose conversation holds one result. */
@@ -132,7 +132,7 @@ const SHAPES: Record<string, Shape> = {
           type: "tool-result",
           toolCallId: id,
           toolName: "read",
-          output: { type: "json", value: { content: text, annotation: { kind: "map", text: MAP } } },
+          output: { type: "json", value: { content: text, annotation: { kind: "map", path: "a.ts", text: MAP } } },
         }],
       },
     ] satisfies ModelMessage[],
@@ -261,16 +261,49 @@ describe("the tool results of a conversation", () => {
     for (const messages of [shapes, shapes.toReversed()]) {
       const { holds } = toolResults(["words", null, 7, [], {}, ...messages]);
       Object.keys(SHAPES).forEach((name, at) => {
-        assert(holds({ kind: "lines", text: `${LINES}\nof ${at}`, callId: `call-${at}` }), name);
-        assert(!holds({ kind: "lines", text: `${LINES}\nof ${at + 1}`, callId: `call-${at}` }), name);
+        assert(holds({ kind: "lines", path: "a.ts", text: `${LINES}\nof ${at}`, callId: `call-${at}` }), name);
+        assert(!holds({ kind: "lines", path: "a.ts", text: `${LINES}\nof ${at + 1}`, callId: `call-${at}` }), name);
       });
     }
   });
 
   it("hold what was given without an id in any result", () => {
     const chat = SHAPES["OpenAI chat"]!, { holds } = toolResults([...chat("a", "x"), ...chat("b", LINES)]);
-    assert(holds({ kind: "lines", text: LINES }));
-    assert(!holds({ kind: "lines", text: `${LINES}\nmore` }));
+    assert(holds({ kind: "lines", path: "a.ts", text: LINES }));
+    assert(!holds({ kind: "lines", path: "a.ts", text: `${LINES}\nmore` }));
+  });
+
+  it("hold without an id only what the call of a result may have asked for: another file with the same lines is another", () => {
+    const text = "one\ntwo\n", given = { kind: "lines", text, path: "src/a.ts" } as const;
+    const result = (content = text) => ({
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "c1", content }],
+    });
+    const of = (path: string, name = "c1"): unknown[][] => [
+      [{ role: "assistant", content: [{ type: "tool_use", id: name, name: "read", input: { path } }] }, result()],
+      [
+        {
+          role: "assistant",
+          tool_calls: [{ id: name, function: { name: "read", arguments: JSON.stringify({ path }) } }],
+        },
+        { role: "tool", tool_call_id: "c1", content: text },
+      ],
+      [
+        { type: "function_call", call_id: name, name: "read", arguments: JSON.stringify({ path }) },
+        { type: "function_call_output", call_id: "c1", output: text },
+      ],
+      [
+        { role: "assistant", content: [{ type: "tool-call", toolCallId: name, toolName: "read", input: { path } }] },
+        { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output: { type: "text", value: text } }] },
+      ],
+    ];
+    for (const messages of of("src/a.ts")) assert(toolResults(messages).holds(given), JSON.stringify(messages));
+    for (const messages of of("src/b.ts")) assert(!toolResults(messages).holds(given), JSON.stringify(messages));
+    const silent = { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "read", input: { line: 1 } }] };
+    assert(toolResults([silent, result()]).holds(given), "whose call names nothing");
+    for (const messages of of("src/b.ts", "c2")) assert(toolResults(messages).holds(given), "whose call is not there");
+    for (const messages of of("src/b.ts")) assert(toolResults(messages).holds({ ...given, callId: "c1" }), "by its id");
+    assert(!toolResults([result("[cleared]")]).holds(given));
   });
 
   it("hold without an id, among many results, just what one of them holds by itself", () => {
@@ -287,8 +320,8 @@ describe("the tool results of a conversation", () => {
     let held = 0;
     for (const kind of ["lines", "map"] as const) {
       for (const text of sought) {
-        const expected = alone.some((result, at) => result.holds({ kind, text, callId: `c${at}` }));
-        assertEquals(all.holds({ kind, text }), expected, JSON.stringify({ kind, text }));
+        const expected = alone.some((result, at) => result.holds({ kind, path: "a.ts", text, callId: `c${at}` }));
+        assertEquals(all.holds({ kind, path: "a.ts", text }), expected, JSON.stringify({ kind, text }));
         held += Number(expected);
       }
     }
@@ -297,7 +330,10 @@ describe("the tool results of a conversation", () => {
 
   it("are none where messages tell no ids: nothing is counted as shown", () => {
     const messages = [{ role: "tool", tool_name: "read", content: LINES }, { role: "user", content: LINES }];
-    assertEquals([holdsLines(messages), toolResults(messages).holds({ kind: "lines", text: LINES })], [false, false]);
+    assertEquals([holdsLines(messages), toolResults(messages).holds({ kind: "lines", path: "a.ts", text: LINES })], [
+      false,
+      false,
+    ]);
   });
 
   it("are not what a call was given, what the model said, or what a person wrote", () => {
@@ -323,7 +359,7 @@ describe("the tool results of a conversation", () => {
   });
 
   it("hold a map wherever it stands whole, alone or behind the lines it came with", () => {
-    const whole = { kind: "map", text: MAP, callId: ID } as const, long = code(200);
+    const whole = { kind: "map", path: "a.ts", text: MAP, callId: ID } as const, long = code(200);
     for (const [name, messages] of Object.entries(SHAPES)) {
       for (const text of [MAP, `${long}\n\n${MAP}`, `${gutter(long)}\n\n${MAP}${REMINDER}`]) {
         assert(toolResults(messages(ID, text)).holds(whole), name);
@@ -455,7 +491,7 @@ function readTool(first: unknown, second: unknown = "other") {
 describe("messages that the AI SDK itself makes", () => {
   const results: Record<string, unknown> = {
     "a string": `${LINES}\n\n${MAP}`,
-    "an object": { content: LINES, annotation: { kind: "map", text: MAP } },
+    "an object": { content: LINES, annotation: { kind: "map", path: "a.ts", text: MAP } },
     "blocks": [{ type: "text", text: LINES }, { type: "text", text: MAP }],
     "an MCP result": { content: [{ type: "text", text: gutter(LINES) }], isError: false },
   };
@@ -536,7 +572,7 @@ describe("messages that the Anthropic SDK itself makes", () => {
       for (const messages of [bodies[1]!.messages, runner.params.messages]) {
         assert(holdsLines(messages));
         assert(!holdsLines(messages, LINES, "call-2") && !holdsLines(messages, `${LINES}\nmore`));
-        assert(toolResults(messages).holds({ kind: "map", text: MAP, callId: ID }));
+        assert(toolResults(messages).holds({ kind: "map", path: "a.ts", text: MAP, callId: ID }));
       }
       assertEquals(seen, [ID, "call-2"]); // where the usual facts find it
     });
