@@ -5,7 +5,7 @@
  * @module
  */
 
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type Arm, ARMS, armsOf, UNTOLD } from "./bench/replay_arms.ts";
 import {
@@ -180,19 +180,27 @@ describe("the judge", () => {
 });
 
 describe("the recorded sessions, replayed,", () => {
-  const figures = new Map<string, Figures[]>();
-  const sum = (name: string): Figures => sumOf(figures.get(name)!);
-  before(async () => {
-    for (const arm of [...ARMS, UNTOLD]) figures.set(arm.name, await play(chosen, arm));
-  });
-  after(() => figures.clear());
+  let played: Promise<Map<string, Figures[]>> | undefined;
+  /** All arms, played once by whichever test comes first. */
+  const figuresOf = (): Promise<Map<string, Figures[]>> =>
+    played ??= (async () => {
+      const figures = new Map<string, Figures[]>();
+      for (const arm of [...ARMS, UNTOLD]) figures.set(arm.name, await play(chosen, arm));
+      return figures;
+    })();
+  const sums = async (): Promise<(name: string) => Figures> => {
+    const figures = await figuresOf();
+    return (name) => sumOf(figures.get(name)!);
+  };
 
-  it("are what was recorded, to the token, where nothing stands between", () => {
+  it("are what was recorded, to the token, where nothing stands between", async () => {
+    const figures = await figuresOf();
     for (const { tokens, raw } of figures.get("raw")!) assertAlmostEquals(tokens, raw, 0.001);
   });
 
   for (const { name, title } of ARMS.filter(({ isOurs }) => isOurs)) {
-    it(`hold no false statement: ${title}`, () => {
+    it(`hold no false statement: ${title}`, async () => {
+      const sum = await sums();
       assertEquals(sum(name).wrong, {
         "before a compaction": 0,
         "changed": 0,
@@ -204,18 +212,21 @@ describe("the recorded sessions, replayed,", () => {
     });
   }
 
-  it("hold false ones of every kind by the naive rule: the judge has something to find", () => {
+  it("hold false ones of every kind by the naive rule: the judge has something to find", async () => {
+    const sum = await sums();
     const { wrong } = sum("naive");
     for (const kind of ["before a compaction", "changed", "never shown", "other context"] as const) {
       assert(wrong[kind] > 0, kind);
     }
   });
 
-  it("hold false ones of ours too where the host never tells of a compaction", () => {
+  it("hold false ones of ours too where the host never tells of a compaction", async () => {
+    const sum = await sums();
     assert(sum("untold").wrong["before a compaction"] > 0);
   });
 
-  it("hold at least 80 % of the references that the contract arm of the data finds, and none to a new sub-agent", () => {
+  it("hold at least 80 % of the references that the contract arm of the data finds, and none to a new sub-agent", async () => {
+    const sum = await sums();
     for (const { name, isOurs, refers } of ARMS) {
       if (!isOurs || !refers) continue;
       const { references, contract, toSubAgents } = sum(name);
@@ -224,7 +235,8 @@ describe("the recorded sessions, replayed,", () => {
     }
   });
 
-  it("are shortened where they should be, and the map is given once a conversation", () => {
+  it("are shortened where they should be, and the map is given once a conversation", async () => {
+    const sum = await sums();
     const { capped, references, mapReferences, inserted } = sum("map"), cap = sum("cap"), all = sum("all");
     assertEquals([capped, references, cap.mapReferences], [cap.capped, 0, 0]);
     assert(capped > 20 && mapReferences > 0 && inserted < cap.inserted);
@@ -232,11 +244,13 @@ describe("the recorded sessions, replayed,", () => {
     assert(all.tokens < sum("map").tokens && all.tokens < sum("reread").tokens && all.tokens < all.raw);
   });
 
-  it("come out the same whether the host resets or gives its messages", () => {
+  it("come out the same whether the host resets or gives its messages", async () => {
+    const figures = await figuresOf();
     assertEquals(figures.get("messages"), figures.get("all"));
   });
 
-  it("are given changes as differences that are right", () => {
+  it("are given changes as differences that are right", async () => {
+    const sum = await sums();
     const { diffs, tokens } = sum("diff");
     assert(diffs > 5 && tokens < sum("all").tokens);
   });

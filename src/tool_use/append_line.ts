@@ -39,7 +39,7 @@ export async function appendLine(path: string, line: Uint8Array, open = openAppe
   const file = await open(path);
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const before = await file.size(), isTorn = before > 0 && !await endsLine(file, before);
+      const { before, isTorn } = await lookAtEnd(file);
       if (isTorn) outliveSizeLimit();
       const bytes = isTorn ? onOwnLine(line) : line, written = await file.write(bytes);
       if (written < bytes.length) {
@@ -52,6 +52,19 @@ export async function appendLine(path: string, line: Uint8Array, open = openAppe
     file.close();
   }
   throw new WaymarkError("cache", `Cannot append to ${path}: others leave torn lines in it`);
+}
+
+/** So often, and so many milliseconds apart, an end is looked at that is no end of a line: a long one may be on its way. */
+const LOOKS = 3, PAUSE_MS = 5;
+
+/** How long a file is, and whether it ends in a line that will never be whole. */
+async function lookAtEnd(file: AppendFile): Promise<{ before: number; isTorn: boolean }> {
+  for (let look = 1;; look++) {
+    const before = await file.size();
+    if (before === 0 || await endsLine(file, before)) return { before, isTorn: false };
+    if (look === LOOKS) return { before, isTorn: true };
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
 }
 
 /** Whether a file of that size ends in the end of a line. */

@@ -186,15 +186,19 @@ async function run(host: Host, { all, deeds }: { all: Step[]; deeds: Deed[] }, l
 }
 
 describe("a conversation", { timeout: 240_000 }, () => {
+  const runs: Promise<void>[] = [];
   for (const host of HOSTS) {
     for (const late of [false, true]) {
       it(`shows the same however its summaries are asked for, nothing orphaned and within its budget (${host.name}${late ? ", late results" : ""})`, async () => {
-        await fc.assert(fc.asyncProperty(conversations(late), (one) => run(host, one, late)), { numRuns: 125 });
+        const all = fc.assert(fc.asyncProperty(conversations(late), (one) => run(host, one, late)), { numRuns: 125 });
+        runs.push(all);
+        await all;
       });
     }
   }
 
-  it("was summarized, forked, declined, failed and cut in these runs, all of it often", () => {
+  it("was summarized, forked, declined, failed and cut in these runs, all of it often", async () => {
+    await Promise.all(runs); // not every runner waits for one test to end
     for (const [what, times] of Object.entries(did)) assert(times > 20, `${what}: ${times}`);
   });
 });

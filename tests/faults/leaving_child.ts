@@ -7,7 +7,7 @@
 import process from "node:process";
 import { anthropic } from "../../src/providers/anthropic.ts";
 import { toolUseSummary } from "../../src/tool_use.ts";
-import { output } from "./support.ts";
+import { output } from "../tool_use/support.ts";
 
 /** What the process is to do. */
 export interface Job {

@@ -1,7 +1,7 @@
 import { describe, it } from "node:test";
 import { readFileSync } from "node:fs";
 import { assertEquals } from "@std/assert";
-import { runProgram, runtimes } from "../faults/processes.ts";
+import { runProgram, runtimes } from "./processes.ts";
 import { startMessagesApi } from "../messages_api.ts";
 import { inFolder } from "../support.ts";
 import type { Job } from "./leaving_child.ts";
@@ -13,7 +13,7 @@ describe("a process that closes while a digest is under way", () => {
       try {
         await inFolder(async (root) => {
           const job: Job = { url: api.url, key: api.key, root };
-          assertEquals(await runProgram(runtime, "tests/tool_use/leaving_child.ts", job), { rows: 0, underWay: 0 });
+          assertEquals(await runProgram(runtime, "tests/faults/leaving_child.ts", job), { rows: 0, underWay: 0 });
           const ledger = readFileSync(`${root}/.summaries/tool-use/leaving.jsonl`, "utf8").trimEnd().split("\n");
           assertEquals(ledger.map((line) => JSON.parse(line).callId), ["c2"]);
           assertEquals([api.requests.length, await api.requests[0]?.cutShort], [1, true]);
