@@ -452,8 +452,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "files that instruct an agent are exempt",
     file: "src/reread_guard.ts",
-    from: "if (isExempt(call.path, exempt)) return undefined;",
-    to: "",
+    from: "exempt = INSTRUCTION_FILES } = parts;",
+    to: "exempt = [] } = parts;",
     test: "reread_guard_test.ts",
     named: "are shown again however often they are asked for, in whatever case they are written",
   },

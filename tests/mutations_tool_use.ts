@@ -131,8 +131,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "what is disposed of leaves no row",
     file: "src/tool_use/digest_runs.ts",
-    from: "    } catch (error) {\n      if (signal.aborted) return;",
-    to: "    } catch (error) {",
+    from: "const message = await withoutSecrets(error);\n      if (signal.aborted) return;",
+    to: "const message = await withoutSecrets(error);",
     test: "tool_use/tool_use_test.ts",
     named: "leaves no row of what is under way, queued or held when it is closed, and takes nothing afterwards",
   },

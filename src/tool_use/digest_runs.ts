@@ -124,7 +124,6 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
       keep({ ...row, status: "ok", summary, ...isCut && { cut: true } });
       emit({ ...event, what: "made" });
     } catch (error) {
-      if (signal.aborted) return;
       const message = await withoutSecrets(error);
       if (signal.aborted) return;
       const { row, event } = facts();
