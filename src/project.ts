@@ -98,7 +98,7 @@ export function createProject(options: ProjectOptions): Project {
       if (absolute === undefined) {
         throw new WaymarkError("not-found", `Cannot read ${path}: it is not a path on this machine`);
       }
-      refuse(path, absolute);
+      if (!reals.has(absolute)) refuse(path, absolute); // what is remembered was not refused
       if (source) return { path, real: absolute };
       let facts: FileFacts, real: string;
       try {

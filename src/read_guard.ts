@@ -100,9 +100,10 @@ export function guardReads(parts: GuardParts): Middleware {
     const outcome = await next(inner), referred = !("result" in outcome);
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
     try {
-      const { shownLines } = await (verifying ??= import("./verify.ts"));
       const { text: given } = outcome, more = (lines: number): string => decode(rest(lines));
-      const shown = given === undefined ? spanLines(lines, start, maxLines) : shownLines(given, decode(window()), more);
+      const shown = given === undefined
+        ? spanLines(lines, start, maxLines)
+        : (await (verifying ??= import("./verify.ts"))).shownLines(given, decode(window()), more);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",

@@ -75,10 +75,12 @@ export function rereadGuard(options: RereadGuardOptions = {}): Middleware {
 export function rereads(parts: RereadParts): Middleware {
   checkNames({ exempt: parts.exempt });
   const load = () => import("./reread_guard.ts").then(({ guardRereads }) => guardRereads(parts));
-  let guard: ReturnType<typeof load> | undefined;
+  let loading: ReturnType<typeof load> | undefined, guard: Awaited<ReturnType<typeof load>> | undefined;
   return async (call, next) => {
     const era = parts.conversationOf(call)?.era; // as it is now, not when all is loaded
-    return era === undefined ? await next(call) : await (await (guard ??= load()))(call, next, era);
+    if (era === undefined) return await next(call);
+    guard ??= await (loading ??= load());
+    return await guard(call, next, era);
   };
 }
 
