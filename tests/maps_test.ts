@@ -269,7 +269,8 @@ describe("createMaps()", () => {
   });
 
   it("lets a reader that waits for its turn go when it is aborted, and hands the turn on", async () => {
-    const model = summarizer(async () => (await sleep(20), summary));
+    const gate = Promise.withResolvers<void>();
+    const model = summarizer(async () => (await gate.promise, summary));
     const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
     const leaving = new AbortController();
     const slow = load("slow").then((file) => maps.get(file));
@@ -279,6 +280,7 @@ describe("createMaps()", () => {
     await sleep(1);
     leaving.abort();
     assertEquals((await assertRejects(() => left, WaymarkError)).code, "aborted");
+    gate.resolve();
     assertEquals([(await slow).hit, (await stays).hit, model.runs], [false, false, 2]);
   });
 

@@ -90,12 +90,15 @@ async function attempt(folder: string, mutation: Mutation): Promise<boolean> {
   const others = [...failed].slice(0, 3).join("; ") || "nothing fails";
   const how = broken ?? (found ? `"${mutation.named}"` : `not by "${mutation.named}" but: ${others}`);
   console.log(`${found ? "caught   " : "SURVIVED "} ${title}\n          ${how}`);
+  if (!found) problems.push(`SURVIVED  ${title}\n          ${how}`);
   return found;
 }
 
 const folders = [copyProject(), copyProject()];
 let caught = 0;
 let survived = 0;
+/** Told again at the end, where a long output is looked at. */
+const problems: string[] = [];
 try {
   const healthy = new Map<string, ReadonlySet<string>>();
   const tests = [...new Set(chosen.map(({ test }) => test))];
@@ -103,14 +106,16 @@ try {
     for (let test = tests.shift(); test !== undefined; test = tests.shift()) {
       const { names, failed, broken } = await runTests(folder, test);
       if (broken === undefined && failed.size === 0) healthy.set(test, names);
-      else console.log(`tests/${test} fails without any mutation: ${broken ?? [...failed].join("; ")}`);
+      else problems.push(`tests/${test} fails without any mutation: ${broken ?? [...failed].join("; ")}`);
     }
   }));
   const todo = [...chosen];
   await Promise.all(folders.map(async (folder) => {
     for (let mutation = todo.shift(); mutation !== undefined; mutation = todo.shift()) {
       const names = healthy.get(mutation.test);
-      if (names && !holds(names, mutation.named)) console.log(`tests/${mutation.test} has no test "${mutation.named}"`);
+      if (names && !holds(names, mutation.named)) {
+        problems.push(`tests/${mutation.test} has no test "${mutation.named}"`);
+      }
       if (names && holds(names, mutation.named) && await attempt(folder, mutation)) caught++;
       else survived++;
     }
@@ -118,5 +123,6 @@ try {
 } finally {
   for (const folder of folders) rmSync(folder, { recursive: true });
 }
+for (const problem of problems) console.log(problem);
 console.log(`${caught} caught, ${survived} survived`);
 process.exitCode = survived > 0 || caught === 0 ? 1 : 0;
