@@ -106,10 +106,12 @@ export class Conversation implements Session {
     return asked;
   }
 
-  /** The result goes nowhere: when the read is made again, that is no equal one. */
+  /** The result goes nowhere: the read is made again, and is then no equal one, unless it has one already. */
   withdraw(call: ReadCall, asked: Asked): void {
     asked.takeBack?.();
-    if (!asked.isVoid && this.#asked.get(this.#keyOf(call)) === asked) this.#asked.delete(this.#keyOf(call));
+    const key = this.#keyOf(call);
+    if (asked.isVoid) this.#asked.set(key, asked);
+    else if (this.#asked.get(key) === asked) this.#asked.delete(key);
   }
 
   /** Notes something else that the result of a read gave, unless nothing is recorded of it; how to take that back. */

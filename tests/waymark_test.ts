@@ -656,6 +656,25 @@ describe("createWaymark(): a session", () => {
       assert(isReference(await read({ path: "short.ts" })));
     });
   });
+
+  it("records nothing of two equal reads at once, also where one of them had to be made again", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300)), { read: plain } = plainTool(folder), session = createSession();
+      const waymark = createWaymark({ root: folder, cache: false, session });
+      const first = Promise.withResolvers<void>();
+      let calls = 0;
+      const read = waymark.wrap(async (args: PlainArguments) => {
+        const isSecond = ++calls === 2;
+        if (isSecond) await first.promise; // it fails when the other one is done
+        if (isSecond) throw new Error("once");
+        return plain(args);
+      });
+      await Promise.all([read({ path }).then(() => first.resolve()), read({ path })]);
+      assertEquals([calls, session.toJSON().given], [3, []]);
+      await read({ path });
+      assertEquals(session.coverage(path)?.seen, [{ start: 1, end: 200 }]);
+      await waymark.close();
+    }));
 });
 
 describe("createWaymark(): digests of tool results", () => {
