@@ -123,8 +123,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "a call ends at its time limit",
     file: "src/tool_use/digest_runs.ts",
-    from: "Math.min(settings.timeoutMs, LONGEST_MS)",
-    to: "Math.min(settings.timeoutMs - 1, LONGEST_MS)",
+    from: "createDeadline(settings.timeoutMs, ",
+    to: "createDeadline(settings.timeoutMs - 1, ",
     test: "tool_use/tool_use_test.ts",
     named: "fails a call that takes too long, and keeps nothing of an answer that comes later",
   },

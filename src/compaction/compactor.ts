@@ -7,7 +7,6 @@
  * @module
  */
 
-import { quiet } from "../errors.ts";
 import { createClearing } from "./clearing.ts";
 import type { Compactor, CompactorStats } from "./compactor_types.ts";
 import { estimateTokens } from "./estimate.ts";
@@ -20,6 +19,7 @@ import { renderSummary } from "./own_text.ts";
 import { reattached } from "./reattach.ts";
 import { placeSpan, selectSpan } from "./span.ts";
 import type { Summarizing } from "./summarize.ts";
+import { createTelling } from "./telling.ts";
 import type { CompactionEvent, CompactorOptions, HostMessage, MessageShape } from "./types.ts";
 import type { SentRequest, SummaryCall } from "./types.ts";
 
@@ -40,8 +40,7 @@ export function createCompactorOver(
   const history = new History({ shape, estimate: options.estimate ?? estimateTokens, onUnknown });
   const meter = createMeter(budget);
   const guard = new StormGuard(rules);
-  const emit = quiet(options.onEvent), notify = quiet(options.onNotice);
-  const told = new Set<string>();
+  const { notice, event } = createTelling(options);
   const sums = { begun: 0, swapped: 0, failed: 0, refused: 0, ladders: 0, cleared: 0, dropped: 0, floors: 0 };
   let lastCall: SummaryCall | undefined, isClosed = false;
   /** What must stay is over the budget: the ladder comes only for what is worth it. */
@@ -52,11 +51,7 @@ export function createCompactorOver(
   const used = (): number => meter.used(history.tokens);
   /** What one estimated token comes to. */
   const each = (): number => meter.used(1) - meter.used(0);
-  const tell = (event: Omit<CompactionEvent, "type">): void => emit({ type: "compaction", ...event });
-  const notice = (reason: string, message: string): void => {
-    if (!told.has(reason)) notify({ reason, message });
-    told.add(reason);
-  };
+  const tell = (about: Omit<CompactionEvent, "type">): void => event({ type: "compaction", ...about });
   const foundFloor = (which: string, message: string): void => {
     if (!guard.foundFloor(which)) return;
     sums.floors++;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { byteLength } from "../tool_use/excerpt.ts";
 import { jsonWithout } from "./binary.ts";
 
 /** Bytes of JSON taken for one token. */
@@ -26,21 +27,8 @@ export function estimateTokens(value: unknown): number {
       ofBytes += Math.min(MOST_OF_BYTES, Math.ceil(length / BYTES_PER_TOKEN));
       return "";
     });
-    return Math.ceil(utf8Length(json) / BYTES_PER_TOKEN) + ofBytes;
+    return Math.ceil(byteLength(json) / BYTES_PER_TOKEN) + ofBytes;
   } catch {
     return 0;
   }
-}
-
-/** Bytes of a text as UTF-8, without making them. A lone surrogate is a replacement character. */
-export function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    const isPair = unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00;
-    if (isPair) index++; // two units, four bytes
-    bytes += isPair ? 2 : unit < 0x800 ? 1 : 2;
-  }
-  return bytes;
 }

@@ -13,11 +13,11 @@ import { readSummary } from "./answer.ts";
 import { createHitShare, isForkWorthIt } from "./auto.ts";
 import { REFUSALS } from "./call_mode.ts";
 import type { CallRecord } from "./call_record.ts";
-import { createDeadline } from "./deadline.ts";
+import { createDeadline } from "../deadline.ts";
 import { type ForkPlan, planFork, totalOf } from "./fork.ts";
 import { priceRatio } from "./prices.ts";
 import { createRecorder, type ForkSnapshot, type Recorder } from "./recorder.ts";
-import { freshToken } from "./standalone.ts";
+import { freshToken } from "../summary/token.ts";
 import type { Telling } from "./telling.ts";
 import type {
   CompactorOptions,

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { freshToken } from "../summary/token.ts";
 import { renderDigest } from "../tool_use/frame.ts";
 import { substituteSummaries } from "../tool_use/placeholders.ts";
 import type { Summaries } from "../tool_use/types.ts";
@@ -56,12 +57,4 @@ function withDigests(
   const rows = [...summaries].filter(([, row]) => row.status === "ok" && row.summary);
   const texts = new Map(rows.map(([callId, row]) => [callId, renderDigest(row)]));
   return messages.map((message) => shape.withResults(message, texts));
-}
-
-/** A random code that does not occur in a text, for its delimiters. */
-export function freshToken(text: string): string {
-  for (;;) {
-    const token = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
-    if (!text.includes(token)) return token;
-  }
 }

@@ -28,6 +28,7 @@ import { type Answer, type Malformed, parseAnswer } from "./parse.ts";
 import { mapPrompt, PROMPT_VERSION, PROSE_MAX, repairPrompt, SHORT_MAP_REGIONS, stripDelimiters } from "./prompt.ts";
 import { type Masker, secrets } from "./secrets.ts";
 import { cleanText, cutText } from "./text.ts";
+import { freshToken } from "./token.ts";
 
 /** Most requests one map may cost: the first and two repairs. */
 export const MAX_REQUESTS = 3;
@@ -223,14 +224,6 @@ function add(sum: Usage, { calls = 0, input = 0, output = 0, cacheRead = 0, cach
     cacheRead: sum.cacheRead + cacheRead,
     cacheWrite: sum.cacheWrite + cacheWrite,
   };
-}
-
-/** A code that does not occur in the text, for its delimiters. */
-function freshToken(text: string): string {
-  for (;;) {
-    const token = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
-    if (!text.includes(token)) return token;
-  }
 }
 
 /** The failure of a whole run: the same, naming the file. */

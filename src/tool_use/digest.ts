@@ -12,6 +12,7 @@ import { ask } from "../summary/ask.ts";
 import { requestFailure } from "../summary/failure.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
 import { cleanLine } from "../summary/text.ts";
+import { freshToken } from "../summary/token.ts";
 import type { Completion, CompletionModel } from "../types.ts";
 import { type Excerpt, MARGIN, wholeEnd } from "./excerpt.ts";
 import { type DigestText, digestText } from "./text.ts";
@@ -102,12 +103,4 @@ function check(model: string, stopReason: Completion["stopReason"], said: string
 
 function withoutDelimiters(text: string, token: string): string {
   return text.split(new RegExp(`</?output-${token}>|${token}`, "i")).join(" ");
-}
-
-/** A code that does not occur in the text, for its delimiters. */
-function freshToken(text: string): string {
-  for (;;) {
-    const token = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
-    if (!text.includes(token)) return token;
-  }
 }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { createDeadline, type Deadline } from "../deadline.ts";
 import { WaymarkError } from "../errors.ts";
 import type { DigestEvent } from "../events.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
@@ -54,9 +55,6 @@ export interface DigestRuns {
   ended(): Promise<unknown>;
 }
 
-/** The longest a timer can be set to: beyond, runtimes fire at once or throw. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 /** So many UTF-16 code units of an error's own words are looked at. */
 const MAX_WORDS = 4_096;
 
@@ -85,19 +83,10 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
   const turns = createTurns(settings.maxConcurrentCalls), running = new Set<Promise<void>>();
   const now = timeOf(clock);
 
-  /** Fires when a request has taken too long. */
-  const deadline = (stop: AbortSignal): AbortSignal => {
-    const ms = Math.min(settings.timeoutMs, LONGEST_MS), late = new AbortController();
-    if (!clock) return AbortSignal.timeout(ms);
-    const expire = (): void => late.abort(new DOMException("The time limit is reached", "TimeoutError"));
-    clock.sleep(ms, stop).then(expire, () => {});
-    return late.signal;
-  };
-
   const digest = async (wanted: Wanted, signal: AbortSignal, end: (isSpent: boolean) => void): Promise<void> => {
-    const { callId, tool, bytes } = wanted, model = settings.model!, stop = new AbortController();
+    const { callId, tool, bytes } = wanted, model = settings.model!;
     const modelName = nameOf(model);
-    let started = now(), calls = 0, release: (() => void) | undefined;
+    let started = now(), calls = 0, release: (() => void) | undefined, deadline: Deadline | undefined;
     let tokens: Completion["usage"] = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
     /** What a row and an event have in common. */
     const facts = () => {
@@ -116,7 +105,11 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
         maxTokens,
         signal,
         masker,
-        begin: () => (calls++, AbortSignal.any([signal, deadline(stop.signal)])),
+        begin() {
+          calls++;
+          deadline = createDeadline(settings.timeoutMs, { clock, signal });
+          return deadline.signal;
+        },
         used: (usage) => tokens = usage,
       });
       if (signal.aborted) return;
@@ -135,7 +128,7 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
         message,
       });
     } finally {
-      stop.abort();
+      deadline?.end();
       release?.();
       end(calls > 0);
     }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../types.ts";
+import type { Clock } from "./types.ts";
 
 /** The longest a timer can be set to: beyond, runtimes fire at once or throw. */
 const LONGEST_MS = 2 ** 31 - 1;
