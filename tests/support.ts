@@ -1,8 +1,10 @@
 /** What many tests share: folders that go away, files with known lines, and a plain read tool. */
 
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import process from "node:process";
 
 /** Runs an action in a fresh folder that is removed afterwards. */
 export async function inFolder<Value>(action: (folder: string) => Promise<Value> | Value): Promise<Value> {
@@ -52,4 +54,18 @@ export function plainTool(
       return text.split(/(?<=\n)/).slice(offset - 1, offset - 1 + limit).join("");
     },
   };
+}
+
+/** Runs git in a folder, as nobody in particular and with no settings of the machine's; what it printed. */
+export function git(cwd: string, ...args: string[]): string {
+  return execFileSync(
+    "git",
+    ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", ...args],
+    {
+      cwd,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
+    },
+  );
 }

@@ -1,6 +1,5 @@
 /** Where the cache is kept, who may see it, and whom it believes. */
 
-import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -22,23 +21,11 @@ import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { inFolder, put } from "../support.ts";
+import { git, inFolder, put } from "../support.ts";
 import { databaseOf, filesIn, isRoot, kindsOf, withCache } from "./opening.ts";
 import { hashOf, sampleMap } from "./samples.ts";
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync(
-    "git",
-    ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", ...args],
-    {
-      cwd,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
-    },
-  );
-
 /** A root with one map in its cache. */
 async function withMap(root: string, prose = "Own words."): Promise<void> {
   mkdirSync(root, { recursive: true });

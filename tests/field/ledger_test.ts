@@ -1,7 +1,6 @@
 /** Digests of tool results in the field: many writers, damage, secrets, clones, and what they really cost. */
 
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
-import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +20,7 @@ import {
 } from "../../src/tool_use.ts";
 import { readLedger } from "../../src/tool_use/load.ts";
 import { message, startMessagesApi } from "../messages_api.ts";
-import { inFolder, put } from "../support.ts";
+import { git, inFolder, put } from "../support.ts";
 import { row } from "../tool_use/rows.ts";
 import { answerOf, LIMIT, LONG, ROOT, run } from "./field.ts";
 
@@ -56,18 +55,6 @@ function keptIn(folder: string): Record<string, string> {
     ) => [name, readFileSync(join(root, name), "latin1")]),
   );
 }
-
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync(
-    "git",
-    ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", ...args],
-    {
-      cwd,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
-    },
-  );
 
 describe("many agents in one session", () => {
   it("weld no two records, whatever they write at once, and lose none", LONG, () =>

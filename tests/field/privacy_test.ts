@@ -12,20 +12,9 @@ import { outline } from "../../src/outline.ts";
 import { scriptedModel, trueMap } from "../../src/testing.ts";
 import { isAnnotationText, WaymarkError } from "../../mod.ts";
 import { message, type ReceivedRequest, type Reply } from "../messages_api.ts";
-import { code, inFolder, put } from "../support.ts";
+import { code, git, inFolder, put } from "../support.ts";
 import { asking, assertCapped, contentOf, guarding, guardingIn, LIMIT, rowsOf } from "./field.ts";
 
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync(
-    "git",
-    ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", ...args],
-    {
-      cwd,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
-    },
-  );
 /** Everything that is kept of a folder's files, as bytes. */
 const keptIn = (folder: string): string =>
   !existsSync(join(folder, ".summaries"))
