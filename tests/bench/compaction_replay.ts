@@ -130,6 +130,7 @@ export function replayCompaction(session: Recorded, arm: CompactionArm, budget: 
       session: seen,
       strategy: arm.strategy,
       callMode: arm.callMode,
+      onNotice() {}, // what is refused is counted
       reattachMaps: arm.maps ? { tokens: arm.maps } : false,
       ...(arm.isCheap ? { summarizationModel: model } : { model }),
     });

@@ -127,7 +127,7 @@ export function cost(session: Recorded, read: ReadEvent, all: readonly number[],
   return read.frame + sum(some) + some.length * (read.tokens - read.frame - sum(all)) / all.length;
 }
 
-/** One in so many of the longer lines declares something: maps are then 12 to 15 % of their files' tokens; of real code 14 to 20 %. */
+/** One in so many of the longer lines declares something: maps are then a little shorter than those of real code. */
 export const DECLARES = 10;
 /** A shorter line is a bracket or blank as a rule. */
 const SHORTEST = 8;
