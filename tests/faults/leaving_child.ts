@@ -4,6 +4,7 @@
  * @module
  */
 
+import { existsSync } from "node:fs";
 import process from "node:process";
 import { anthropic } from "../../src/providers/anthropic.ts";
 import { toolUseSummary } from "../../src/tool_use.ts";
@@ -26,7 +27,7 @@ const digests = toolUseSummary({
 });
 digests.accept({ callId: "c1", tool: "bash", result: output() });
 digests.accept({ callId: "c2", tool: "bash", result: "small" });
-while (digests.stats().underWay === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-await new Promise((resolve) => setTimeout(resolve, 200));
+// The test says when the request is there.
+while (!existsSync(`${job.root}/asked`)) await new Promise((resolve) => setTimeout(resolve, 5));
 await digests.close();
 console.log(JSON.stringify({ rows: digests.summaries().size, underWay: digests.stats().underWay }));
