@@ -1,0 +1,167 @@
+/**
+ * An onion for hosts that have a hook before a tool and one after it, in their own arguments and results.
+ *
+ * Promised: nothing here throws or rejects; a call that is no read, or one a layer failed on, keeps its very arguments; halves
+ * that are never finished are bounded. Such a host calls its tool once, so a read that could not be vouched for is not made
+ * again here: the model is told which lines it has not been given, and the same read runs as asked the next time.
+ *
+ * @module
+ */
+
+import { autoCodec } from "./codecs.ts";
+import { split } from "./compose.ts";
+import { quiet } from "./errors.ts";
+import { renderNotice } from "./file_map.ts";
+import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } from "./types.ts";
+
+/** Options of {@linkcode hookReads}. */
+export interface HookOptions {
+  /** How the host's arguments say a read. */
+  // deno-lint-ignore no-explicit-any -- a dialect is generic in the host's arguments
+  readonly dialect: Dialect<any>;
+  /** How its results carry text and failure. Default: strings, text blocks, MCP results and objects. */
+  // deno-lint-ignore no-explicit-any -- a codec is generic in the host's result
+  readonly codec?: Codec<any> | undefined;
+  /** The host can put an annotation in place of a result, so that a reference can be given. Default false. */
+  readonly answerable?: boolean | undefined;
+  /** Most reads begun and not finished; the oldest is dropped for a new one. Default 256. */
+  readonly max?: number | undefined;
+  /** Told what a layer, dialect or codec threw. Default: nobody. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** Facts of a call that are not in its arguments. */
+export type HookFacts = Partial<Omit<ReadCall, "path" | "start" | "count" | "callId">> & {
+  /** The host's id of the call, which joins its halves. */
+  readonly callId: string;
+};
+
+/** What the host's tool gave. */
+export interface HookResult {
+  /** Its result, where it did not throw. */
+  readonly result?: unknown;
+  /** The file text of the result, where the codec could not find it. */
+  readonly text?: string | undefined;
+  /** What it threw, or the text of its failure. */
+  readonly error?: unknown;
+  /** It failed. Default: the codec says. */
+  readonly failed?: boolean | undefined;
+}
+
+/** What goes to the model of a read that was finished. */
+export interface HookVerdict {
+  /** What belongs beside the result. */
+  readonly annotations: readonly Annotation[];
+  /** All of their texts; `""` where there is nothing to say. */
+  readonly text: string;
+  /** The annotations stand in place of the result, whose lines the model has. Never without `answerable`. */
+  readonly replaces: boolean;
+}
+
+/** Reads of one host, cut in two by its hooks. */
+export interface HookedReads extends Disposable {
+  /** The arguments to call with: the very object given where nothing changes. */
+  begin<Args>(args: Args, facts: HookFacts): Promise<Args>;
+  /** What to tell the model; `undefined` where there is nothing. */
+  finish(callId: string, made: HookResult): Promise<HookVerdict | undefined>;
+  /** The host did not make the call: it was blocked or cancelled. */
+  drop(callId: string): void;
+  /** How many reads have begun and not finished. */
+  readonly pending: number;
+}
+
+/** A read between its hooks. */
+interface Between {
+  readonly key: string;
+  readonly asked: ReadCall;
+  readonly made: ReadCall;
+}
+
+/** Puts a middleware around the reads of a host with hooks. */
+export function hookReads(middleware: Middleware, options: HookOptions): HookedReads {
+  const { dialect, codec = autoCodec, answerable = false, max = 256 } = options;
+  const report = quiet(options.onError);
+  const halves = split(middleware, { max, onError: report });
+  const between = new Map<string, Between>(), owed = new Set<string>(); // owed: reads that run as asked the next time
+  const attempt = <Value>(action: () => Value): Value | undefined => {
+    try {
+      return action();
+    } catch (error) {
+      report(error);
+      return undefined;
+    }
+  };
+  const drop = (callId: string): void => {
+    between.delete(callId);
+    halves.drop(callId);
+  };
+
+  return {
+    async begin(args, facts) {
+      const span = attempt(() => dialect.parse(args));
+      if (!span) return args;
+      const key = JSON.stringify([facts.sessionId, facts.cwd, span.path, span.start, span.count]);
+      const fresh = owed.delete(key) || facts.fresh === true || span.fresh === true;
+      const asked: ReadCall = { ...facts, ...span, describe: dialect.describe, answerable, ...fresh && { fresh } };
+      const { call: made } = await halves.begin(asked);
+      keep(between, facts.callId, { key, asked, made }, max);
+      const isSame = made.path === asked.path && made.start === asked.start && made.count === asked.count;
+      return isSame ? args : attempt(() => dialect.apply(args, made)) ?? args;
+    },
+    async finish(callId, { result, error, ...made }) {
+      const read = between.get(callId);
+      if (!read) return void drop(callId);
+      between.delete(callId);
+      const { asked, key } = read;
+      const failed = made.failed ?? (error !== undefined || (attempt(() => codec.failed?.(result)) ?? false));
+      const text = made.text ?? attempt(() => codec.text(result));
+      const given: ReadOutcome = failed && result === undefined
+        ? { failed, error, annotations: [] }
+        : { result, failed, annotations: [], ...(text === undefined ? {} : { text }) };
+      const outcome = await halves.finish(callId, given);
+      const replaces = !outcome.failed && !outcome.again && !("result" in outcome);
+      const isShort = read.made.count !== asked.count || read.made.start !== asked.start;
+      const annotations = outcome.again && isShort ? [remainder(read, outcome)] : outcome.annotations;
+      if (outcome.again && isShort) {
+        keep(owed, key, key, max);
+        attempt(() => outcome.discard?.());
+      }
+      if (!annotations.length) return undefined;
+      return { annotations, text: annotations.map(({ text }) => text).join("\n\n"), replaces };
+    },
+    drop,
+    get pending() {
+      return between.size;
+    },
+    [Symbol.dispose]() {
+      between.clear();
+      owed.clear();
+      halves[Symbol.dispose]();
+    },
+  };
+}
+
+/** Says which lines of a shortened read were not asked of the tool, and why there is no map of them. */
+function remainder({ asked, made }: Between, outcome: ReadOutcome): Annotation {
+  const { path } = asked, { start, count = 0 } = made;
+  const why = outcome.annotations.find(({ kind }) => kind === "notice");
+  const reason = outcome.failed
+    ? `the read was shortened to lines ${start}-${start + count - 1} and failed`
+    : "the lines that came back are not those of the file as it was mapped, so its map is withheld";
+  const heading = `no map, at most lines ${start}-${start + count - 1} were read, the file may go on`;
+  const text = renderNotice(`${reason}; the same call once more reads all it asks for`, { heading });
+  return { kind: "notice", text, path, reason: why?.reason ?? "changed" };
+}
+
+/** Adds to a bounded collection; the oldest makes room. */
+function keep<Key, Value>(
+  into: Map<Key, Value> | Set<Key>,
+  key: Key,
+  value: Value,
+  max: number,
+): void {
+  into.delete(key);
+  if (into.size >= max) into.delete(into.keys().next().value!);
+  if (into instanceof Map) into.set(key, value);
+  else into.add(key);
+}
