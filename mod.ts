@@ -28,8 +28,15 @@
 
 export { type Begun, compose, type Halves, split, type SplitOptions } from "./src/compose.ts";
 export { wrap } from "./src/wrap.ts";
-export type { ToolFunction, WrapOptions, Wrapped } from "./src/wrap_types.ts";
-export { wrapTools, type WrapToolsOptions } from "./src/wrap_tools.ts";
+export { wrapTools } from "./src/wrap_tools.ts";
+export type {
+  ToolFunction,
+  ToolWatcher,
+  WatchedTool,
+  WrapOptions,
+  Wrapped,
+  WrapToolsOptions,
+} from "./src/wrap_types.ts";
 export { dialects, headOnly, offsetLimit, startEnd, viewRange } from "./src/dialects.ts";
 export type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOptions } from "./src/dialects.ts";
 export type { DialectOptions, ZeroLine } from "./src/arguments.ts";

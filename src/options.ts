@@ -21,8 +21,7 @@ import type {
   SqliteDriver,
   Summarizer,
 } from "./types.ts";
-import type { ToolFunction, WrapOptions, Wrapped } from "./wrap_types.ts";
-import type { WrapToolsOptions } from "./wrap_tools.ts";
+import type { ToolFunction, ToolWatcher, WrapOptions, Wrapped, WrapToolsOptions } from "./wrap_types.ts";
 
 /** Something a person should know: a map that could not be made, a cache that could not be used. */
 export interface Notice {
@@ -80,7 +79,7 @@ export interface WaymarkOptions extends NameRules {
    */
   readonly rereadGuard?: boolean | RereadRules | undefined;
   /** Digests of large results of the tools that are wrapped, made beside the run: what `toolUseSummary` of `./tool-use` gives. */
-  readonly toolUse?: { readonly middleware: Middleware } | undefined;
+  readonly toolUse?: { readonly middleware: Middleware } & Partial<ToolWatcher> | undefined;
   /** Limits on what maps may cost. */
   readonly limits?: MapLimits | undefined;
   /** Time, for tests. Default: the machine's. */
@@ -116,7 +115,7 @@ export type Lookup =
 export interface Waymark extends AsyncDisposable {
   /** Wraps a read tool: the same function, annotated. */
   wrap<Tool extends ToolFunction>(tool: Tool, options?: WrapOptions): Wrapped<Tool>;
-  /** Wraps the read tools of a registry; every other tool is the very same object. */
+  /** Wraps the read tools of a registry, and with `toolUse` every other tool for its digests; else those are the very same objects. */
   wrapTools<Registry extends object>(registry: Registry, options?: WrapToolsOptions): Registry;
   /** The onion itself, for adapters. */
   readonly middleware: Middleware;

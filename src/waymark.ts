@@ -20,6 +20,7 @@ import { scanner } from "./summary/scanner.ts";
 import type { ReadCall } from "./types.ts";
 import { wrap } from "./wrap.ts";
 import { wrapTools } from "./wrap_tools.ts";
+import type { ToolWatcher } from "./wrap_types.ts";
 
 /**
  * Puts the pieces together. Opens nothing until the first read.
@@ -77,10 +78,11 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     ...toolUse ? [toolUse.middleware] : [],
   );
 
+  const digests = toolUse?.wrap && toolUse as ToolWatcher;
   const waymark: Waymark = {
     middleware,
     wrap: (tool, wrapOptions) => wrap(tool, middleware, { onError, ...wrapOptions }),
-    wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, { onError, ...wrapOptions }),
+    wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, { onError, digests, ...wrapOptions }),
     async summarize(path, { refresh = false, cwd, signal } = {}) {
       const place = project.locate(path, cwd);
       const file = await project.identify(place, await project.read(place, signal));

@@ -1,8 +1,9 @@
 /**
- * Wraps the read tools of a host's registry, whatever kind of collection it is and whatever its tools look like.
+ * Wraps the tools of a host's registry, whatever kind of collection it is and whatever its tools look like: its read tools in
+ * a middleware, the others for digests where there are any.
  *
- * Promised: every other tool is the very same object; a wrapped tool keeps its properties, getters, symbols, prototype and
- * private fields; neither the registry nor a tool is changed.
+ * Promised: without digests every other tool is the very same object, with them its results are; a wrapped tool keeps its
+ * properties, getters, symbols, prototype and private fields; neither the registry nor a tool is changed.
  *
  * @module
  */
@@ -10,20 +11,13 @@
 import { dialects } from "./dialects.ts";
 import { quiet, WaymarkError } from "./errors.ts";
 import type { Middleware } from "./types.ts";
-import { wrap, wrapCalled } from "./wrap.ts";
-import type { ToolFunction, WrapOptions } from "./wrap_types.ts";
-
-/** How the read tools of a registry are found and wrapped. */
-export interface WrapToolsOptions extends WrapOptions {
-  /** Names of the read tools. Default: the names the dialect knows. */
-  readonly names?: readonly string[];
-  /** The property of a tool object that is called. Default: the first there of execute, run, invoke, handler, call, func. */
-  readonly method?: string;
-}
+import { wrapCalled } from "./wrap.ts";
+import type { ToolFunction, WrapToolsOptions } from "./wrap_types.ts";
 
 /**
  * Wraps the read tools of a registry (an array, a record or a Map of functions or tool objects) and returns a registry of
- * the same kind. Every other tool is the very same object, and no schema changes.
+ * the same kind. No schema changes. Every other tool is the very same object; with `digests` it is wrapped too, and gives the
+ * very results it gave, seen as they pass.
  *
  * @example
  * ```ts
@@ -44,19 +38,29 @@ export function wrapTools<Registry extends object>(
   middleware: Middleware,
   options: WrapToolsOptions = {},
 ): Registry {
+  const { digests, facts, method } = options, report = quiet(options.onError);
   const names = new Set(options.names ?? (options.dialect ?? dialects.plain).tools);
   let found = 0;
   const one = (key: unknown, tool: unknown): unknown => {
-    const wrapped = typeof key === "string" && names.has(key)
-      ? wrapTool(tool, middleware, { name: key, ...options })
-      : tool;
-    if (wrapped !== tool) found++;
-    return wrapped;
+    const name = typeof key === "string" ? key : undefined;
+    if (name !== undefined && names.has(name)) {
+      const read = wrapTool(tool, method, (run, owner) => wrapCalled(run, middleware, { name, ...options, owner }));
+      if (read !== tool) found++;
+      return read;
+    }
+    try {
+      return digests
+        ? wrapTool(tool, method, (run, owner) => watched(run, digests.wrap(run, { name, facts }), owner))
+        : tool;
+    } catch (error) {
+      report(error); // a tool that may not be looked at
+      return tool;
+    }
   };
   const all = wrapAll(registry, names, one);
-  if (!found) {
+  if (!found && names.size) {
     const reason = `none of the tools is called ${[...names].join(", ")}; give names`;
-    quiet(options.onError)(new WaymarkError("invalid-option", `Cannot find a read tool to wrap: ${reason}`));
+    report(new WaymarkError("invalid-option", `Cannot find a read tool to wrap: ${reason}`));
   }
   return all;
 }
@@ -72,7 +76,16 @@ function wrapAll<Registry extends object>(
   }
   const properties = Object.getOwnPropertyDescriptors(registry) as Record<string, PropertyDescriptor>;
   for (const key of Object.keys(registry)) {
-    if (!names.has(key)) continue; // what makes another tool when it is asked for is not asked
+    const { get, ...rest } = properties[key]!;
+    if (!names.has(key) && get) { // what makes another tool when it is asked for is not asked before
+      properties[key] = {
+        ...rest,
+        get: function () {
+          return one(key, Reflect.apply(get, this, []));
+        },
+      };
+      continue;
+    }
     const tool = (registry as Record<string, unknown>)[key], value = one(key, tool);
     if (value !== tool) properties[key] = { value, enumerable: true, configurable: true, writable: true };
   }
@@ -81,17 +94,29 @@ function wrapAll<Registry extends object>(
 
 const METHODS = ["execute", "run", "invoke", "handler", "call", "func"];
 
-/** A tool object with its method wrapped: every other property, getter, symbol and prototype is the tool's own. */
-function wrapTool(tool: unknown, middleware: Middleware, options: WrapToolsOptions): unknown {
-  if (typeof tool === "function") return wrap(tool as ToolFunction, middleware, options);
+/** What the tool gets as `this`, for what the host called it on. */
+type Owner = (self: unknown) => unknown;
+
+/** The watched function, for an owner of its own; what is not watched stays the same. */
+function watched(run: ToolFunction, seen: ToolFunction, owner: Owner): ToolFunction {
+  if (seen === run) return run;
+  return new Proxy(seen, { apply: (_, self, given) => Reflect.apply(seen, owner(self), given) });
+}
+
+/** A tool with its function wrapped: every other property, getter, symbol and prototype is the tool's own. */
+function wrapTool(
+  tool: unknown,
+  given: string | undefined,
+  around: (run: ToolFunction, owner: Owner) => ToolFunction,
+): unknown {
+  if (typeof tool === "function") return around(tool as ToolFunction, (self) => self);
   if (typeof tool !== "object" || tool === null) return tool;
   const owner = tool as Record<string, unknown>;
-  const method = options.method ?? METHODS.find((key) => typeof owner[key] === "function");
+  const method = given ?? METHODS.find((key) => typeof owner[key] === "function");
   if (method === undefined || typeof owner[method] !== "function") return tool;
-  const bound = wrapCalled(owner[method] as ToolFunction, middleware, {
-    ...options,
-    owner: (self) => self === wrapped ? tool : self, // private fields live on the tool, not on its wrapping
-  });
+  // Private fields live on the tool, not on its wrapping.
+  const bound = around(owner[method] as ToolFunction, (self) => self === wrapped ? tool : self);
+  if (bound === owner[method]) return tool;
   // What the host defines on the wrapping, or freezes, is the shadow's own; for everything else the tool answers. Empty at
   // first, so that a frozen tool cannot forbid the one property that differs.
   const shadow: object = Object.create(Object.getPrototypeOf(tool));

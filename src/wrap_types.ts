@@ -44,3 +44,30 @@ export interface CalledOptions extends WrapOptions {
   /** The `this` the tool gets for the `this` the host called with. */
   readonly owner: (self: unknown) => unknown;
 }
+
+/** How the tools of a registry are found and wrapped. */
+export interface WrapToolsOptions extends WrapOptions {
+  /** Names of the read tools. Default: the names the dialect knows. */
+  readonly names?: readonly string[];
+  /** The property of a tool object that is called. Default: the first there of execute, run, invoke, handler, call, func. */
+  readonly method?: string;
+  /**
+   * Sees what every other tool returns: what `toolUseSummary` of `./tool-use` gives. The results of read tools are for the
+   * middleware to see. Default: of a `Waymark` with `toolUse`, that; else none, and every other tool is the very same object.
+   */
+  readonly digests?: ToolWatcher | undefined;
+}
+
+/** Sees what tools return, and leaves it alone. */
+export interface ToolWatcher {
+  /** The same function with the same results. What it cannot see, it gives back as it is. */
+  wrap<Tool extends ToolFunction>(tool: Tool, options?: WatchedTool): Tool;
+}
+
+/** What is known of a tool that is watched. */
+export interface WatchedTool {
+  /** The host's name for it. Default: the tool's own `name`. */
+  readonly name?: string | undefined;
+  /** Facts of a call from what the host passes beside the arguments, as in {@linkcode WrapOptions}. */
+  readonly facts?: ((...rest: unknown[]) => Partial<ReadCall>) | undefined;
+}

@@ -24,8 +24,8 @@ const publicNames: Readonly<Record<string, string>> = {
     ReadGuardOptions ReadOutcome ReadSpan Referred Region RegionKind RenderMapOptions RereadGuardOptions RereadRules
     SECRET_FILES Session SessionOptions SessionState SourceFile SplitOptions SqliteDatabase SqliteDriver
     SqliteStatement SqliteValue StartEndOptions SummarizeFileArguments SummarizeFileInfo SummarizeFileTool
-    SummarizeOptions Summarizer SummarizerContext Summary ToolFunction ToolWords UNGUARDED Usage ViewRangeOptions
-    Waymark WaymarkError WaymarkErrorCode WaymarkErrorOptions WaymarkEvent WaymarkOptions WaymarkStats WrapOptions
+    SummarizeOptions Summarizer SummarizerContext Summary ToolFunction ToolWatcher ToolWords UNGUARDED Usage ViewRangeOptions
+    WatchedTool Waymark WaymarkError WaymarkErrorCode WaymarkErrorOptions WaymarkEvent WaymarkOptions WaymarkStats WrapOptions
     WrapToolsOptions Wrapped ZeroLine autoCodec compose createSession createWaymark dialects fieldsCodec headOnly
     isAnnotationText offsetLimit readGuard readGuideline renderMap rereadGuard split startEnd stripAnnotations
     viewRange wrap wrapTools
