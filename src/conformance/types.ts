@@ -77,9 +77,12 @@ export interface ConformanceHost {
   open(setup: HostSetup): Promise<OpenHost>;
 }
 
-/** A test runner's `test`: `node:test`, `Deno.test`, `bun:test`, or what has their shape. */
-export type TestFunction = (
-  name: string,
-  options: { readonly skip?: string | boolean | undefined },
-  run: () => Promise<void>,
-) => unknown;
+/** A test runner's `test`: `node:test`, `bun:test` and `Deno.test` have this shape. */
+export interface TestFunction {
+  /** Registers a test. */
+  (name: string, run: () => Promise<void>): unknown;
+  /** Registers one that is skipped. */
+  readonly skip?: (name: string, run: () => void) => unknown;
+  /** The same, under another name. */
+  readonly ignore?: (name: string, run: () => void) => unknown;
+}

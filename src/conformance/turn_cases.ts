@@ -1,0 +1,97 @@
+/**
+ * Turns: calls at once, calls again, and calls that are given up.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { createSession } from "../session.ts";
+import type { Case } from "./cases.ts";
+import type { ReadTool } from "./types.ts";
+import { code, diskTool, linesOf, notesOf, span } from "./world.ts";
+
+/** Cases on turns. */
+export const turnCases: readonly Case[] = [
+  {
+    name: "calls of one turn get each its own file and its own map",
+    async run(world) {
+      const lengths = [210, 220, 230, 240, 250];
+      const paths = await Promise.all(lengths.map((lines) => world.write(`f${lines}.ts`, code(lines))));
+      const shown = await world.ask(paths.map((path) => world.args(path)));
+      for (const [at, lines] of lengths.entries()) {
+        assert.deepEqual(linesOf(shown[at]!.text), span(1, 200));
+        assert.match(notesOf(shown[at]!.text), new RegExp(`PARTIAL, lines 1-200 of ${lines}\\b`));
+      }
+    },
+  },
+  {
+    name: "of equal calls in one turn no result refers to another",
+    async run(world) {
+      const args = world.args(await world.write("short.ts", code(120)));
+      for (const { text } of await world.ask([args, args], { session: createSession() })) {
+        assert.deepEqual(linesOf(text), span(1, 120));
+      }
+    },
+  },
+  {
+    name: "calls of one turn do not wait for each other",
+    needsTool: true,
+    async run(world) {
+      const path = await world.write("short.ts", code(20)), all = Promise.withResolvers<void>();
+      let begun = 0;
+      const tool: ReadTool = async (args, info) => {
+        if (++begun === 3) all.resolve();
+        const late = new Promise<never>((_, reject) => setTimeout(reject, 20_000, new Error("alone")).unref?.());
+        await Promise.race([all.promise, late]);
+        return await diskTool(world.host)(args, info);
+      };
+      const shown = await world.ask([1, 2, 3].map((count) => world.args(path, { start: 1, count })), { tool });
+      assert.deepEqual(shown.map(({ text }) => linesOf(text).length), [1, 2, 3]);
+    },
+  },
+  {
+    name: "a read that is repeated refers back only to lines that were shown, and a new conversation gets them",
+    async run(world) {
+      const args = world.args(await world.write("short.ts", code(120))), session = createSession();
+      const [[first] = [], [second] = []] = await world.talk([[args], [args]], { session });
+      assert.deepEqual(linesOf(first!.text), span(1, 120));
+      if (/\[waymark reference: /.test(second!.text)) assert.deepEqual(linesOf(second!.text), []);
+      else assert.deepEqual(linesOf(second!.text), span(1, 120));
+      session.reset();
+      assert.deepEqual(linesOf((await world.one(args, { session })).text), span(1, 120));
+    },
+  },
+  {
+    name: "a repeated read of a file that has changed is shown",
+    async run(world) {
+      const path = await world.write("short.ts", code(120)), args = world.args(path), session = createSession();
+      let reads = 0;
+      const tool: ReadTool = async (given, info) => {
+        const result = await diskTool(world.host)(given, info);
+        if (++reads === 1) await world.write("short.ts", code(121));
+        return result;
+      };
+      if (world.host.ownTool) return; // nothing tells here when its own tool has read
+      const [, [second] = []] = await world.talk([[args], [args]], { session, tool });
+      assert.deepEqual(linesOf(second!.text), span(1, 121));
+    },
+  },
+  {
+    name: "a turn that is aborted ends, whatever the tool does",
+    needsTool: true,
+    async run(world) {
+      const path = await world.write("long.ts", code(300)), abort = new AbortController();
+      const tool: ReadTool = (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          setTimeout(() => abort.abort(), 20);
+          signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+          setTimeout(reject, 2_000, new Error("the tool gave up")).unref?.();
+        });
+      const late = new Promise<never>((_, reject) => {
+        setTimeout(() => reject(new Error("the turn went on")), 30_000).unref?.();
+      });
+      // Hosts reject an aborted turn, or show what there is: either ends it.
+      await Promise.race([late, world.one(world.args(path), { tool, signal: abort.signal }).catch((error) => error)]);
+    },
+  },
+];
