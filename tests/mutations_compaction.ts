@@ -8,6 +8,24 @@ import type { Mutation } from "./mutations.ts";
 
 export const compactionMutations: readonly Mutation[] = [
   {
+    guarantee: "no summary is begun in a view that the ladder changed",
+    file: "src/compaction/compactor.ts",
+    from: " || guard.waits()) return;",
+    to: ") return;",
+    test: "compaction/compactor_test.ts",
+    named:
+      "a view > that the ladder changed begins no summary: the next one does, when a request that was sent holds what it shows",
+  },
+  {
+    guarantee: "a ladder that runs in every turn leaves summaries their turn",
+    file: "src/compaction/guard.ts",
+    from: "    if (this.#waited === MOST_WAITS) return false;\n",
+    to: "",
+    test: "compaction/guard_test.ts",
+    named:
+      "the guard > has a summary wait for the turn after the ladder's, five turns in a row at most, all views of a turn alike",
+  },
+  {
     guarantee: "a summary is begun before anybody is told of it, so that a hook begins no other",
     file: "src/compaction/compactor.ts",
     from: '    flights.begin({ span, messages, view });\n    tell({ what: "begun" });',

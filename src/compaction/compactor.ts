@@ -141,6 +141,7 @@ export function createCompactorOver(
     if (isFloor && tokens > room && history.tokens - tokens < minSpan * budget / each()) return;
     if (cleared.size + dropped.size > 0) {
       history.descend(done);
+      guard.changed();
       evict(before.filter(({ sequence }) => cleared.has(sequence) || dropped.has(sequence)));
       sums.ladders++;
       sums.cleared += cleared.size;
@@ -175,7 +176,7 @@ export function createCompactorOver(
     if (!flights || isClosed || flights.isBusy || isFloor) return;
     const share = used() / budget;
     if (share < summaryTrigger) guard.leftFloor("trigger");
-    if (guard.restraint(share) !== undefined) return;
+    if (guard.restraint(share) !== undefined || guard.waits()) return;
     const excess = Math.max(history.tokens - meter.room(target * budget), minSpan * budget / each());
     const folds = foldSummaries && sizeOfSummaries(history.line) > summaryShare * budget / each();
     const span = selectSpan(history.line, { excess, protectedRecent, folds });

@@ -32,12 +32,20 @@ export function compactorRules(options: Omit<CompactorOptions, "budget">): Compa
 /** Why no summary is begun now. */
 export type Restraint = "below" | "cooldown" | "hysteresis" | "stopped";
 
+/** So many turns in a row a summary waits for the ladder to leave the view alone. */
+const MOST_WAITS = 5;
+
 /** Holds summaries back. Shares are of the budget. */
 export class StormGuard {
   readonly #rules: GuardRules;
   #turn = 0;
   /** The turn up to which nothing is begun. */
   #restUntil = -1;
+  /** The last turn in which the ladder changed what is shown. */
+  #changedAt = -1;
+  /** The last turn in which a summary that was due waited for that, and how many in a row it has waited. */
+  #waitedAt = -1;
+  #waited = 0;
   /** Usage right after the last swap, until it has been well below the trigger or grown well above that. */
   #after: number | undefined;
   #strikes = 0;
@@ -61,6 +69,25 @@ export class StormGuard {
     if (share < this.#rules.summaryTrigger) return "below";
     if (this.#turn <= this.#restUntil) return "cooldown";
     return this.#after === undefined ? undefined : "hysteresis";
+  }
+
+  /** The ladder changed what is shown. */
+  changed(): void {
+    this.#changedAt = this.#turn;
+  }
+
+  /**
+   * Whether a summary that is due waits for the next turn: in this one the ladder changed what is shown, which no request
+   * that was sent holds yet. At most {@linkcode MOST_WAITS} in a row, or a ladder that runs in every turn would leave none.
+   */
+  waits(): boolean {
+    if (this.#changedAt !== this.#turn) return false;
+    if (this.#waitedAt === this.#turn) return true;
+    if (this.#waitedAt < this.#turn - 1) this.#waited = 0;
+    if (this.#waited === MOST_WAITS) return false;
+    this.#waited++;
+    this.#waitedAt = this.#turn;
+    return true;
   }
 
   /** Whether a span is worth a call. */
@@ -100,7 +127,7 @@ export class StormGuard {
 
   /** Another conversation begins. */
   reset(): void {
-    this.#restUntil = -1;
+    this.#restUntil = this.#changedAt = this.#waitedAt = -1;
     this.#after = undefined;
     this.#strikes = 0;
     this.#floors.clear();

@@ -237,8 +237,50 @@ describe("a view", () => {
     assertEquals(anthropicShape.facts(view[2]!).results, [CLEARED]);
     assertEquals(anthropicShape.facts(result!).results, ["text of call_2"]);
     assertStrictEquals(compactor.history()[2], result);
-    assertEquals([what(), hand.asked.length], [["ladder", "begun"], 0]);
+    assertEquals([what(), hand.asked.length], [["ladder"], 0]);
     assertEquals([compactor.stats().ladders, compactor.stats().cleared, compactor.stats().dropped], [1, 2, 0]);
+  });
+
+  it("that the ladder changed begins no summary: the next one does, when a request that was sent holds what it shows", async () => {
+    const modes = ["standalone", "fork", "auto"] as const;
+    const told = await Promise.all(modes.map(async (callMode) => {
+      const events: string[] = [], text = "what was done";
+      const usage = { input: 1, output: 1, cacheRead: 900, cacheWrite: 0 };
+      const compactor = createCompactor({
+        budget: 1_000,
+        callMode,
+        prices: { read: 0.001, minimumTokens: 1, ttlMs: 1e9, priceRatio: 1 },
+        model: scriptedModel(() => text, { name: "m" }),
+        sender: { send: () => Promise.resolve({ text, stopReason: "end", usage }) },
+        onNotice: ({ reason }) => events.push(reason),
+        onEvent: ({ what }) => events.push(what),
+      });
+      let calls = 0;
+      const turn = async (rounds: number, size: number): Promise<void> => {
+        for (let round = 0; round < rounds; round++) {
+          const id = `call_${++calls}`, content = "x".repeat(size * 4);
+          compactor.append({ role: "assistant", content: [{ type: "tool_use", id, name: "read", input: {} }] });
+          compactor.append({ role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] });
+        }
+        const messages = compactor.view();
+        compactor.view(); // a host may ask twice
+        events.push("sent");
+        compactor.noteRequestSent({ model: "m", tools: [], messages });
+        await compactor.settled();
+      };
+      compactor.append({ role: "user", content: "do it" });
+      await turn(1, 250);
+      await turn(3, 250);
+      await turn(1, 1);
+      await turn(1, 1);
+      const { forks, fallbacks, declines } = compactor.stats();
+      compactor.close();
+      return { events, counts: [forks, fallbacks, declines] };
+    }));
+    assertEquals(told.map(({ counts }) => counts), [[0, 0, 0], [1, 0, 0], [1, 0, 0]]);
+    for (const { events } of told) {
+      assertEquals(events, ["sent", "ladder", "sent", "begun", "sent", "made", "swapped", "sent"]);
+    }
   });
 
   it("puts the digests of cleared results in their place", () => {
@@ -774,6 +816,8 @@ describe("a compactor", () => {
       for (let turn = 0; turn < 3; turn++) {
         compactor.append({ role: "user", content: "do it" }, { role: "assistant", content: "done ".repeat(20) });
       }
+      compactor.view();
+      compactor.append({ role: "user", content: "go on" });
       compactor.view();
       compactor.close();
       assertEquals(begun.includes("begun"), callMode === "fork");

@@ -57,6 +57,21 @@ describe("the guard", () => {
     assertEquals(after(0.7, 0.751), undefined);
   });
 
+  it("has a summary wait for the turn after the ladder's, five turns in a row at most, all views of a turn alike", () => {
+    const guard = guardAfter(1, 0.7), said: boolean[] = [];
+    assertEquals(guard.waits(), false);
+    for (const isChanged of [true, false, ...Array<boolean>(8).fill(true), false, true, true]) {
+      guard.turn(0.7);
+      assertEquals(guard.waits(), false, "before the ladder ran");
+      if (isChanged) guard.changed();
+      said.push(guard.waits());
+      if (said.at(-1)) assertEquals(guard.waits(), true, "another view of the same turn");
+    }
+    assertEquals(said.map(Number).join(""), "1011111011011");
+    guard.reset();
+    assertEquals(guard.waits(), false);
+  });
+
   it("finds a span worth a call from a tenth of the budget on", () => {
     const guard = guardAfter(1, 0.7);
     assertEquals([guard.isWorth(0.0999), guard.isWorth(0.1)], [false, true]);
