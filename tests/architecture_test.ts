@@ -250,7 +250,7 @@ describe("the root entry", { skip: sources[0] === "mod.ts" ? false : "there is n
 
   it("reaches no provider, no outline, no model summarizer, no digests, no testing and no command line", () => {
     const apart =
-      /^src\/(providers|adapters|outline|tool_use|compaction)\/|^src\/(outline|tool_use|compaction|testing|cli)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
+      /^src\/(providers|adapters|outline|tool_use|compaction|conformance|mcp|hook)\/|^src\/(outline|tool_use|compaction|testing|cli|conformance|mcp|hook|hooked|session_pool)\.ts$|^src\/summary\/(prompt|parse|normalize|repair|secrets|model)/;
     assertEquals([...graph?.files ?? []].filter((file) => apart.test(file)), []);
   });
 
