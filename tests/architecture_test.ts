@@ -41,8 +41,11 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     /^src\/(compose|streams|wrap|wrap_tools|session|session_pool|hooked|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/,
   ],
   ["facade", /^src\/(options|waymark)\.ts$/],
-  ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*|conformance|conformance\/.*)\.ts$/],
-  ["entries", /^(mod|src\/(testing|testing\/.*|cli|cli\/.*|mcp|mcp\/.*|hook|hook\/.*))\.ts$/],
+  ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*)\.ts$/],
+  [
+    "entries",
+    /^(mod|src\/(testing|testing\/.*|cli|cli\/.*|conformance|conformance\/.*|mcp|mcp\/.*|hook|hook\/.*))\.ts$/,
+  ],
 ];
 
 /** Families whose members never import each other, and which nothing below them imports but by `import()`. */
