@@ -58,6 +58,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
       end: wanted.end,
       lines,
       turn: conversation.turn ? Math.max(...held.map((given) => given.turn)) : undefined,
+      isGuess: conversation.untracked,
       shownAs: names.includes(path) ? undefined : names.at(-1),
     });
     return answer(call, "reference", { text, lines, wanted, instead: textOf(held, wanted) });
@@ -69,6 +70,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
     wanted: Wanted,
     conversation: Conversation,
   ): Promise<ReadOutcome | undefined> => {
+    if (conversation.untracked) return undefined; // what did not change may be gone
     if (!conversation.olderVersions(wanted).length || conversation.isNudged(wanted)) return undefined;
     const file = toDiskPath(CHANGES); // where it is one: Deno would ask for leave to read it
     if (file !== undefined && !disk().mayRead(file)) return undefined;
@@ -140,15 +142,22 @@ interface ReferenceFacts extends LineSpan {
   readonly lines: number;
   /** The turn in which the last of them was shown, where turns are counted. */
   readonly turn: number | undefined;
+  /** Nobody says whether they are still there. */
+  readonly isGuess: boolean;
   /** The name under which they were shown, where it is another one. */
   readonly shownAs: string | undefined;
 }
 
-function renderReference({ path, start, end, lines, turn, shownAs }: ReferenceFacts): string {
+function renderReference({ path, start, end, lines, turn, isGuess, shownAs }: ReferenceFacts): string {
   const range = start === end ? `line ${start} of ${lines} is` : `lines ${start}-${end} of ${lines} are`;
-  const since = turn === undefined ? "and shown above" : `since turn ${turn}, shown above`;
+  const since = isGuess
+    ? "since an earlier read"
+    : turn === undefined
+    ? "and shown above"
+    : `since turn ${turn}, shown above`;
   const name = shownAs === undefined ? "" : ` as ${clean(shownAs)}`;
-  return `[waymark reference: ${clean(path)} ${range} unchanged ${since}${name}]`;
+  const wayOut = isGuess ? "; if you no longer have it, make the same call again" : "";
+  return `[waymark reference: ${clean(path)} ${range} unchanged ${since}${name}${wayOut}]`;
 }
 
 /** Beside this file. `diff` is an npm package: named like this, it is fetched only when a change is first shown. */

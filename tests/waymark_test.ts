@@ -613,6 +613,22 @@ describe("createWaymark(): a session", () => {
     }
   });
 
+  it("never says there that something is above: lines are of an earlier read, and a map is given each time", () =>
+    within({ session: createSession({ untracked: true }), rereadGuard: { onChange: "diff" } }, async (
+      { folder, read },
+    ) => {
+      await read({ path: "short.ts" });
+      assertEquals(
+        await read({ path: "short.ts" }),
+        "[waymark reference: short.ts lines 1-50 of 50 are unchanged since an earlier read; if you no longer have it, make the same call again]",
+      );
+      assertEquals(await read({ path: "short.ts" }), code(50)); // the way out that it names
+      const changed = code(50).replace("f7(", "g7(");
+      put(folder, "short.ts", changed);
+      assertEquals(await read({ path: "short.ts" }), changed); // no diff against what may be gone
+      for (let at = 0; at < 2; at++) assertStringIncludes(await read({ path: "long.ts" }), "\nRegions:\n");
+    }));
+
   it("is the call's own before the tool's, and the tool's before the instance's", () =>
     within({ session: createSession() }, async ({ folder, waymark, read }) => {
       const [ofTool, ofCall] = [createSession(), createSession()];
