@@ -22,7 +22,7 @@ export interface HookOptions {
   /** How its results carry text and failure. Default: strings, text blocks, MCP results and objects. */
   // deno-lint-ignore no-explicit-any -- a codec is generic in the host's result
   readonly codec?: Codec<any> | undefined;
-  /** The host can put an annotation in place of a result, so that a reference can be given. Default false. */
+  /** The host can put an annotation in place of a result, so that a reference can be given. A call's facts may say otherwise. Default false. */
   readonly answerable?: boolean | undefined;
   /** Most reads begun and not finished; the oldest is dropped for a new one. Default 256. */
   readonly max?: number | undefined;
@@ -74,7 +74,9 @@ export interface HookedReads extends Disposable {
 interface Between {
   readonly key: string;
   readonly asked: ReadCall;
-  readonly made: ReadCall;
+  /** It is the one that was promised to run as asked. */
+  readonly isOwed: boolean;
+  made: ReadCall;
 }
 
 /** Puts a middleware around the reads of a host with hooks. */
@@ -83,6 +85,7 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
   const report = quiet(options.onError);
   const halves = split(middleware, { max, onError: report });
   const between = new Map<string, Between>(), owed = new Set<string>(); // owed: reads that run as asked the next time
+  let closed = false;
   const attempt = <Value>(action: () => Value): Value | undefined => {
     try {
       return action();
@@ -91,49 +94,71 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
       return undefined;
     }
   };
+  const owe = (key: string): void => {
+    owed.delete(key);
+    if (owed.size >= max) owed.delete(owed.keys().next().value!);
+    owed.add(key);
+  };
   const drop = (callId: string): void => {
+    const read = between.get(callId);
+    if (read?.isOwed && !closed) owe(read.key);
     between.delete(callId);
     halves.drop(callId);
   };
 
+  const begin = async <Args>(args: Args, facts: HookFacts): Promise<Args> => {
+    const span = closed ? undefined : attempt(() => dialect.parse(args));
+    if (!span) return args;
+    const { callId } = facts;
+    drop(callId); // another call under its id
+    if (between.size >= max) drop(between.keys().next().value!);
+    const key = JSON.stringify([facts.sessionId, facts.cwd, span.path, span.start, span.count]);
+    const isOwed = owed.delete(key), fresh = isOwed || facts.fresh === true || span.fresh === true;
+    const asked: ReadCall = { answerable, ...facts, ...span, describe: dialect.describe, ...fresh && { fresh } };
+    const read: Between = { key, asked, isOwed, made: asked };
+    between.set(callId, read);
+    const { call: made } = await halves.begin(asked);
+    if (between.get(callId) !== read) return args; // it was dropped while a layer thought
+    if (made.path === asked.path && made.start === asked.start && made.count === asked.count) return args;
+    const changed = attempt(() => dialect.apply(args as Record<string, unknown>, made) as Args) ?? args;
+    if (changed !== args) read.made = made;
+    return changed;
+  };
+
+  const finish = async (callId: string, { result, error, ...told }: HookResult): Promise<HookVerdict | undefined> => {
+    const read = between.get(callId);
+    if (!read) return void halves.drop(callId);
+    between.delete(callId);
+    const failed = told.failed ?? (error !== undefined || (attempt(() => codec.failed?.(result)) ?? false));
+    const text = told.text ?? attempt(() => codec.text(result));
+    const given: ReadOutcome = failed && result === undefined ? { failed, error, annotations: [] } : {
+      result,
+      failed,
+      annotations: [],
+      ...(error === undefined ? {} : { error }),
+      ...(text === undefined ? {} : { text }),
+    };
+    const outcome = await halves.finish(callId, given);
+    const { asked, made, key } = read, isShort = made !== asked;
+    const replaces = asked.answerable === true && !outcome.failed && !outcome.again && !("result" in outcome);
+    const annotations = outcome.again && isShort ? [remainder(read, outcome, attempt)] : outcome.annotations;
+    if (outcome.again && isShort) {
+      owe(key);
+      attempt(() => outcome.discard?.());
+    }
+    if (!annotations.length) return undefined;
+    return { annotations, text: annotations.map(({ text }) => text).join("\n\n"), replaces };
+  };
+
   return {
-    async begin(args, facts) {
-      const span = attempt(() => dialect.parse(args));
-      if (!span) return args;
-      const key = JSON.stringify([facts.sessionId, facts.cwd, span.path, span.start, span.count]);
-      const fresh = owed.delete(key) || facts.fresh === true || span.fresh === true;
-      const asked: ReadCall = { ...facts, ...span, describe: dialect.describe, answerable, ...fresh && { fresh } };
-      const { call: made } = await halves.begin(asked);
-      keep(between, facts.callId, { key, asked, made }, max);
-      const isSame = made.path === asked.path && made.start === asked.start && made.count === asked.count;
-      return isSame ? args : attempt(() => dialect.apply(args, made)) ?? args;
-    },
-    async finish(callId, { result, error, ...made }) {
-      const read = between.get(callId);
-      if (!read) return void drop(callId);
-      between.delete(callId);
-      const { asked, key } = read;
-      const failed = made.failed ?? (error !== undefined || (attempt(() => codec.failed?.(result)) ?? false));
-      const text = made.text ?? attempt(() => codec.text(result));
-      const given: ReadOutcome = failed && result === undefined
-        ? { failed, error, annotations: [] }
-        : { result, failed, annotations: [], ...(text === undefined ? {} : { text }) };
-      const outcome = await halves.finish(callId, given);
-      const replaces = !outcome.failed && !outcome.again && !("result" in outcome);
-      const isShort = read.made.count !== asked.count || read.made.start !== asked.start;
-      const annotations = outcome.again && isShort ? [remainder(read, outcome)] : outcome.annotations;
-      if (outcome.again && isShort) {
-        keep(owed, key, key, max);
-        attempt(() => outcome.discard?.());
-      }
-      if (!annotations.length) return undefined;
-      return { annotations, text: annotations.map(({ text }) => text).join("\n\n"), replaces };
-    },
+    begin: (args, facts) => begin(args, facts).catch((error) => (report(error), args)),
+    finish: (callId, made) => finish(callId, made).catch((error) => void report(error)),
     drop,
     get pending() {
       return between.size;
     },
     [Symbol.dispose]() {
+      closed = true;
       between.clear();
       owed.clear();
       halves[Symbol.dispose]();
@@ -141,27 +166,23 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
   };
 }
 
-/** Says which lines of a shortened read were not asked of the tool, and why there is no map of them. */
-function remainder({ asked, made }: Between, outcome: ReadOutcome): Annotation {
-  const { path } = asked, { start, count = 0 } = made;
+/**
+ * Says which lines of a shortened read were not asked of the tool, and why there is no map of them. The range is in words: where
+ * a host shows the model the arguments as they were changed, the same call would be the shortened one.
+ */
+function remainder(
+  { asked, made }: Between,
+  outcome: ReadOutcome,
+  attempt: <Value>(action: () => Value) => Value | undefined,
+): Annotation {
+  const { path } = asked, { start, count = 0 } = made, last = start + count - 1;
   const why = outcome.annotations.find(({ kind }) => kind === "notice");
   const reason = outcome.failed
-    ? `the read was shortened to lines ${start}-${start + count - 1} and failed`
+    ? `the read was shortened to lines ${start}-${last} and failed`
     : "the lines that came back are not those of the file as it was mapped, so its map is withheld";
-  const heading = `no map, at most lines ${start}-${start + count - 1} were read, the file may go on`;
-  const text = renderNotice(`${reason}; the same call once more reads all it asks for`, { heading });
+  const range = asked.count === undefined ? undefined : attempt(() => asked.describe?.(asked.start, asked.count!));
+  const heading = `no map, at most lines ${start}-${last} were read, the file may go on`;
+  const same = range === undefined ? "the same call" : `the same call (${range})`;
+  const text = renderNotice(`${reason}; ${same} once more reads all it asks for`, { heading });
   return { kind: "notice", text, path, reason: why?.reason ?? "changed" };
-}
-
-/** Adds to a bounded collection; the oldest makes room. */
-function keep<Key, Value>(
-  into: Map<Key, Value> | Set<Key>,
-  key: Key,
-  value: Value,
-  max: number,
-): void {
-  into.delete(key);
-  if (into.size >= max) into.delete(into.keys().next().value!);
-  if (into instanceof Map) into.set(key, value);
-  else into.add(key);
 }

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { checkNumbers } from "./errors.ts";
 import { createSession } from "./session.ts";
 import type { Session, SessionOptions } from "./session_types.ts";
 
@@ -20,24 +21,32 @@ export interface SessionPoolOptions extends Pick<SessionOptions, "untracked"> {
 export interface SessionPool {
   /** The conversation of an id. */
   get(id: string): Session;
+  /** The conversation of an id begins with all that is in another one; anew where nothing is known of that. */
+  fork(from: string, id: string): Session;
   /** Forgets a conversation that ended. */
   delete(id: string): void;
   /** How many there are. */
   readonly size: number;
 }
 
-/** Makes a pool of conversations. */
+/**
+ * Makes a pool of conversations.
+ *
+ * @throws {WaymarkError} with code `invalid-option` where `max` is no number of conversations.
+ */
 export function sessionPool(options: SessionPoolOptions = {}): SessionPool {
   const { max = 64, untracked } = options;
+  checkNumbers({ max }, 1);
   const sessions = new Map<string, Session>();
+  const put = (id: string, session: Session): Session => {
+    sessions.delete(id);
+    sessions.set(id, session); // the last of a Map is the one used last
+    if (sessions.size > max) sessions.delete(sessions.keys().next().value!);
+    return session;
+  };
   return {
-    get(id) {
-      const session = sessions.get(id) ?? createSession({ id, untracked });
-      sessions.delete(id);
-      sessions.set(id, session); // the last of a Map is the one used last
-      if (sessions.size > max) sessions.delete(sessions.keys().next().value!);
-      return session;
-    },
+    get: (id) => put(id, sessions.get(id) ?? createSession({ id, untracked })),
+    fork: (from, id) => put(id, sessions.get(from)?.fork({ id }) ?? createSession({ id, untracked })),
     delete: (id) => void sessions.delete(id),
     get size() {
       return sessions.size;
