@@ -1,0 +1,238 @@
+/**
+ * Waymark in opencode (`@opencode-ai/plugin` 1.18), as a plugin by its hooks.
+ *
+ * Promised: no hook throws, as that would fail the call. A read that fails never reaches the hook after it: what was begun is
+ * dropped in time. opencode shows the model the arguments as they were changed, so it sees the limit that its read was given.
+ *
+ * @module
+ */
+
+import { autoCodec, mcpCodec } from "../../codecs.ts";
+import { dialects } from "../../dialects.ts";
+import type { HookVerdict } from "../../hooked.ts";
+import { pathKey, toDiskPath } from "../../paths.ts";
+import type { SummarizeFileArguments, SummarizeFileTool } from "../../summarize_file.ts";
+import type { Codec } from "../../types.ts";
+import { type HookWaymark, type HostOptions, hostReads } from "./host_reads.ts";
+
+/** Options of {@linkcode opencodeHooks}. */
+export interface OpencodeOptions extends HostOptions {
+  /** The folder relative paths start from: the `directory` a plugin is given. Default: the process's working directory. */
+  readonly directory?: string | undefined;
+  /** `tool.schema` of `@opencode-ai/plugin`: `summarize_file` is offered to the model. Default: it is not. */
+  readonly schema?: OpencodeSchema | undefined;
+}
+
+/** The part of `tool.schema`, which is zod's, that is used. */
+export interface OpencodeSchema {
+  /** A text. */
+  string(): OpencodeField;
+  /** A number. */
+  number(): OpencodeField;
+  /** One of several texts. */
+  enum(values: ["summarize", "lookup", "refresh"]): OpencodeField;
+}
+
+/** A field of a schema. */
+export interface OpencodeField {
+  /** With words for the model. */
+  describe(text: string): OpencodeField;
+  /** It may be left out. */
+  optional(): unknown;
+}
+
+/** A message and its parts, as far as they are looked at. */
+export interface OpencodeMessage {
+  /** The message. */
+  info: object;
+  /** Its parts. */
+  parts: readonly object[];
+}
+
+/** The hooks, for a plugin to return. */
+export interface OpencodeHooks {
+  /** Before a call: its arguments are changed in place. */
+  "tool.execute.before"(
+    input: { tool: string; sessionID: string; callID: string },
+    // deno-lint-ignore no-explicit-any -- the arguments of any tool
+    output: { args: any },
+  ): Promise<void>;
+  /** After a call that did not fail: its output is changed in place. */
+  "tool.execute.after"(
+    // deno-lint-ignore no-explicit-any -- the arguments of any tool
+    input: { tool: string; sessionID: string; callID: string; args: any },
+    // deno-lint-ignore no-explicit-any -- an MCP tool's result comes here too
+    output: { title: string; output: string; metadata: any },
+  ): Promise<void>;
+  /** Before a request: what is in it is looked at. */
+  "experimental.chat.messages.transform"(input: object, output: { messages: OpencodeMessage[] }): Promise<void>;
+  /** What happens elsewhere: which conversations there are. */
+  event(input: { event: { type: string; properties?: unknown } }): Promise<void>;
+  /** `summarize_file`, where a schema was given. */
+  // deno-lint-ignore no-explicit-any -- the fields are the host's own zod
+  tool?: { [name: string]: { description: string; args: any; execute(args: any, context: any): Promise<string> } };
+}
+
+/** opencode's frame around a file, up to its first line. */
+const HEAD = /^<path>[^\n]*<\/path>\n<type>file<\/type>\n<content>\n/;
+
+/** Most conversations of which it is known whose they are. */
+const MOST_SESSIONS = 1024;
+
+/** The lines of a file in opencode's frame, without their numbers; other texts as they are. */
+function fileText(output: string): string | undefined {
+  const head = HEAD.exec(output)?.[0];
+  if (head === undefined) return autoCodec.text(output);
+  const lines = output.slice(head.length).split("\n"), from = Number.parseInt(lines[0]!);
+  const bare: string[] = [];
+  for (const [at, line] of lines.entries()) {
+    const gutter = `${from + at}: `;
+    if (!line.startsWith(gutter)) break; // a blank line, then opencode's own words
+    bare.push(line.slice(gutter.length));
+  }
+  return bare.length ? `${bare.join("\n")}\n` : undefined;
+}
+
+/** What a call gave: opencode's own tools and a plugin's give `output`, MCP tools `content`. */
+interface Output {
+  output?: unknown;
+  content?: unknown;
+}
+
+/** opencode's own results, and those of MCP tools, which come as they are. */
+const opencodeCodec: Codec = {
+  text(result) {
+    const { output, content } = result as Output;
+    if (typeof output === "string") return fileText(output);
+    return Array.isArray(content) ? mcpCodec.text(result) : undefined;
+  },
+  failed: (result) => mcpCodec.failed!(result),
+  annotate: (result) => result,
+};
+
+/**
+ * Waymark as the hooks of an opencode plugin, in a file of `.opencode/plugin/`:
+ * `export const Waymark = async ({ directory }) => opencodeHooks(waymark, { directory, schema: tool.schema })`.
+ *
+ * Every request of opencode's is seen, so lines are referred to only while they stand in it. Sub-agents have conversations of
+ * their own.
+ *
+ * @example
+ * ```ts
+ * import { createWaymark } from "@waymark/waymark";
+ * import { opencodeHooks } from "@waymark/waymark/adapters/hooks";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const hooks = opencodeHooks(createWaymark({ cache: false }));
+ * const output = { args: { filePath: "short.ts", limit: 50 } };
+ * await hooks["tool.execute.before"]({ tool: "read", sessionID: "ses_1", callID: "call_1" }, output);
+ * assertEquals(output.args.limit, 50);
+ * ```
+ */
+export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {}): OpencodeHooks {
+  const { directory, schema } = options;
+  const host = hostReads(waymark, { dialect: dialects.opencode, codec: opencodeCodec }, options);
+  const topLevel = new Map<string, boolean>(); // which conversations are no sub-agent's
+  const tool = schema && waymark.summarizeFileTool?.();
+  return {
+    "tool.execute.before": ({ tool, sessionID, callID: callId }, { args }) =>
+      host.guard(async () => {
+        if (!host.isRead(tool) || isNested(callId)) return;
+        const facts = { ...host.factsOf(sessionID), callId, tool, ...directory !== undefined && { cwd: directory } };
+        const made = await host.reads.begin(args, facts);
+        if (made !== args) Object.assign(args, made);
+      }),
+    "tool.execute.after": ({ tool, sessionID, callID: callId, args }, output) =>
+      host.guard(async () => {
+        if (isNested(callId)) return;
+        const { output: text, content } = output as Output, result = text ?? content;
+        host.accept(sessionID, { callId, tool, result, args, topLevel: topLevel.get(sessionID) });
+        const verdict = await host.reads.finish(callId, { result: output });
+        if (verdict) put(verdict, output);
+      }),
+    "experimental.chat.messages.transform": (_, { messages }) =>
+      host.guard(() => {
+        const { sessionID } = (messages.at(-1)?.info ?? {}) as { sessionID?: unknown };
+        if (typeof sessionID === "string") host.request(sessionID, messages.flatMap(resultsIn));
+      }),
+    event: ({ event: { type, properties } }) =>
+      host.guard(() => {
+        const { info } = (properties ?? {}) as { info?: { id?: string; parentID?: string } };
+        if (!type.startsWith("session.") || typeof info?.id !== "string") return;
+        if (type === "session.deleted") {
+          topLevel.delete(info.id);
+          host.forget(info.id);
+        } else {
+          topLevel.set(info.id, info.parentID === undefined);
+          if (topLevel.size > MOST_SESSIONS) topLevel.delete(topLevel.keys().next().value!);
+        }
+      }),
+    ...tool && { tool: { [tool.name]: summarizeTool(tool, schema!) } },
+  };
+}
+
+/** A call that a script of opencode's code mode makes: its id is that of the script's own call, with a number. */
+function isNested(callId: string): boolean {
+  return /\/\d+$/.test(callId);
+}
+
+/** Puts what there is to say into an output, or in its place. */
+function put({ text, annotations, replaces }: HookVerdict, output: Output): void {
+  if (typeof output.output === "string") output.output = replaces ? text : `${output.output}\n\n${text}`;
+  else if (replaces) output.content = [{ type: "text", text }];
+  else Object.assign(output, mcpCodec.annotate(output, annotations));
+}
+
+/** What stands in a message: the calls and results that the model is sent, in a form that is known. */
+function resultsIn({ info, parts }: OpencodeMessage): unknown[] {
+  const { error } = info as { error?: { name?: string } };
+  if (error && error.name !== "MessageAbortedError") return []; // it is left out of requests
+  return (parts as readonly ToolPart[]).flatMap(({ type, callID, state }) => {
+    if (type !== "tool" || state?.status !== "completed" || state.time?.compacted) return [];
+    return [{ id: callID, input: state.input }, { toolCallId: callID, content: state.output }];
+  });
+}
+
+/** A part of a message, where it is a tool's. */
+interface ToolPart {
+  readonly type?: string;
+  readonly callID?: string;
+  readonly state?: {
+    readonly status?: string;
+    readonly input?: unknown;
+    readonly output?: unknown;
+    readonly time?: { readonly compacted?: number };
+  };
+}
+
+/** What a tool of a plugin is handed beside its arguments. */
+interface ToolContext {
+  readonly abort?: AbortSignal;
+  readonly directory?: string;
+  readonly worktree?: string;
+  ask?(asked: { permission: string; patterns: string[]; always: string[]; metadata: object }): Promise<void>;
+}
+
+/** `summarize_file`, with the leave that opencode's own read asks for. */
+function summarizeTool(tool: SummarizeFileTool, schema: OpencodeSchema): NonNullable<OpencodeHooks["tool"]>[string] {
+  const words = tool.parameters["properties"] as Record<keyof SummarizeFileArguments, { description: string }>;
+  return {
+    description: tool.description,
+    args: {
+      path: schema.string().describe(words.path.description),
+      action: schema.enum(["summarize", "lookup", "refresh"]).describe(words.action.description).optional(),
+      line: schema.number().describe(words.line.description).optional(),
+    },
+    async execute(args: SummarizeFileArguments, context: ToolContext) {
+      const { abort: signal, directory: cwd, worktree } = context, file = toDiskPath(args.path, cwd) ?? args.path;
+      const inProject = [cwd, worktree].some((folder) => folder !== "/" && pathKey(file, folder) !== undefined);
+      if (!inProject) {
+        const patterns = [`${file.slice(0, Math.max(0, file.lastIndexOf("/")))}/*`], metadata = { filepath: file };
+        await context.ask?.({ permission: "external_directory", patterns, always: patterns, metadata });
+      }
+      const patterns = [pathKey(file, worktree) ?? file];
+      await context.ask?.({ permission: "read", patterns, always: ["*"], metadata: {} });
+      return await tool.execute(args, { signal, cwd });
+    },
+  };
+}
