@@ -1,0 +1,121 @@
+/**
+ * The requests of a loop over the Messages API, told to a session and a compactor.
+ *
+ * Promised: told once each, with all that was sent, in time for the tools of its reply; never throws into the loop. Absent:
+ * any look at what is on the wire, where a message thread has only what is new.
+ *
+ * @module
+ */
+
+import type { Compactor } from "../../compaction/compactor_types.ts";
+import { quiet } from "../../errors.ts";
+import type { Session } from "../../session_types.ts";
+
+/** Who is told of requests. */
+export interface AnthropicRequestOptions {
+  /** The conversation: each request begins a turn of it, and what stands in none of its messages is no longer there. */
+  readonly session?: Session | undefined;
+  /** The compactor, which needs the requests for forks only. */
+  readonly compactor?: Pick<Compactor, "noteRequestSent"> | undefined;
+  /** Told what a session or compactor threw. Default: nobody. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** A request of the Messages API, or the params of a runner. */
+export interface AnthropicRequest {
+  /** The whole conversation, as it goes out. */
+  readonly messages: readonly unknown[];
+  /** The tools. */
+  readonly tools?: readonly unknown[] | undefined;
+}
+
+/**
+ * Tells of a request that was sent, before the tools of its reply run. In a loop of your own these are the params of
+ * `messages.create()`; of a runner they are its `params` in the loop body, which is what {@linkcode followRunner} does. Never
+ * what is on the wire: over a message thread that is only what is new. Never throws.
+ *
+ * @example
+ * ```ts
+ * import { createSession } from "@waymark/waymark";
+ * import { noteRequest } from "@waymark/waymark/adapters/anthropic";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const session = createSession();
+ * noteRequest({ messages: [{ role: "user", content: "What is in src/parser.ts?" }] }, { session });
+ * assertEquals(session.turn, 1);
+ * ```
+ */
+export function noteRequest(params: AnthropicRequest, options: AnthropicRequestOptions): void {
+  const { session, compactor } = options;
+  attempt(options, () => session?.nextTurn());
+  attempt(options, () => session?.reconcile(params.messages));
+  attempt(options, () => compactor?.noteRequestSent(asSent(params)));
+}
+
+/** A runner, as far as it matters here. */
+export interface AnthropicRunner {
+  /** What the next request is made of; in the loop body, what the request was made of. */
+  readonly params: AnthropicRequest;
+  /** Runs the loop. */
+  [Symbol.asyncIterator](): AsyncIterator<unknown>;
+}
+
+/**
+ * Tells of every request of a runner, however it is run: by `for await`, or by `await runner`. To be called before it is run.
+ * A request is told before the loop body sees its reply, and so before any tool of the reply runs; what the body makes of the
+ * messages, by `setMessagesParams` and the like, is told before the tools that run after it.
+ *
+ * @returns The same runner.
+ *
+ * @example
+ * ```ts
+ * import { createSession } from "@waymark/waymark";
+ * import { followRunner } from "@waymark/waymark/adapters/anthropic";
+ * import Anthropic from "@anthropic-ai/sdk";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const client = new Anthropic({ apiKey: "a key of yours" }), session = createSession();
+ * const messages = [{ role: "user" as const, content: "Hello" }];
+ * const params = { model: "claude-opus-5-5", max_tokens: 1024, messages, tools: [] };
+ * const runner = followRunner(client.beta.messages.toolRunner(params), { session });
+ * assertEquals(runner.params.messages.length, 1);
+ * ```
+ */
+export function followRunner<Runner extends AnthropicRunner>(runner: Runner, options: AnthropicRequestOptions): Runner {
+  const iterate = runner[Symbol.asyncIterator];
+  const follow = async function* (): AsyncGenerator<unknown, void, undefined> {
+    const items = { [Symbol.asyncIterator]: () => Reflect.apply(iterate, runner, []) };
+    for await (const item of items) {
+      const { params } = runner;
+      noteRequest(params, options);
+      yield item;
+      const { messages } = runner.params, before = params.messages;
+      const isSame = messages.length === before.length && messages.every((message, index) => message === before[index]);
+      if (!isSame) attempt(options, () => options.session?.reconcile(messages));
+    }
+  };
+  Object.defineProperty(runner, Symbol.asyncIterator, { configurable: true, writable: true, value: follow });
+  return runner;
+}
+
+/** The request of a runner's params: without the runner's own settings and the functions of its tools, as it is sent. */
+function asSent(params: AnthropicRequest): AnthropicRequest {
+  const { max_iterations: _1, runToolsEagerly: _2, thread: _3, unsupportedRequestBehavior: _4, ...sent } = params as
+    & AnthropicRequest
+    & Record<string, unknown>;
+  return sent.tools ? { ...sent, tools: sent.tools.map(asDefinition) } : sent;
+}
+
+function asDefinition(tool: unknown): unknown {
+  if (typeof tool !== "object" || tool === null) return tool;
+  const fields: object = "toJSON" in tool && typeof tool.toJSON === "function" ? tool.toJSON() : tool;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "function"));
+}
+
+function attempt({ onError }: AnthropicRequestOptions, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    quiet(onError)(error);
+  }
+}
