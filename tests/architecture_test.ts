@@ -13,7 +13,7 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   [
     "vocabulary",
-    /^src\/(types|session_types|wrap_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/compactor_types)\.ts$/,
+    /^src\/(types|session_types|wrap_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
   ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],

@@ -8,6 +8,32 @@ import type { Mutation } from "./mutations.ts";
 
 export const compactionMutations: readonly Mutation[] = [
   {
+    guarantee: "a call that nobody answers any more has a result",
+    file: "src/compaction/history.ts",
+    from: "    if (facts.isHuman) this.#giveUp();\n",
+    to: "",
+    test: "compaction/views_test.ts",
+    named:
+      "whatever is appended > no view has a result without its call, nor a call without its result unless it still waits for it (in the shape's words)",
+  },
+  {
+    guarantee: "an answer whose call has no result in words is left out whole",
+    file: "src/compaction/history.ts",
+    from: "      if (!results) this.#leaveOut(item);\n",
+    to: "",
+    test: "compaction/views_test.ts",
+    named:
+      "whatever is appended > no view has a result without its call, nor a call without its result unless it still waits for it (left out)",
+  },
+  {
+    guarantee: "a result of no call is told in words",
+    file: "src/compaction/history.ts",
+    from: "!this.#calls.has(id) && !calls.includes(id));",
+    to: "false);",
+    test: "compaction/history_test.ts",
+    named: "a result of no call > is told in words: anthropic",
+  },
+  {
     guarantee: "no summary is begun in a view that the ladder changed",
     file: "src/compaction/compactor.ts",
     from: " || guard.waits()) return;",
@@ -45,8 +71,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a result of a call that has the id of one that has left is a result",
     file: "src/compaction/history.ts",
-    from: "if (isPassed(this.#line[index]!, index)) this.#passed.add(id);",
-    to: "if (isPassed(this.#line[index]!, index) || index > 0) this.#passed.add(id);",
+    from: "if (isPassed(this.#line[index]!, index)) this.#end(id);",
+    to: "if (isPassed(this.#line[index]!, index) || index > 0) this.#end(id);",
     test: "compaction/history_test.ts",
     named: "a history > keeps a result a result where its call has the id of one that has left",
   },
@@ -109,8 +135,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "no result is ever without its call",
     file: "src/compaction/history.ts",
-    from: "this.#passed.has(id) && !item",
-    to: "false && !item",
+    from: "!this.#calls.has(id) && !calls.includes(id));",
+    to: "false);",
     test: "compaction/history_test.ts",
     named: "a history > tells a result in words that comes when its call has left, or stands before a summary",
   },

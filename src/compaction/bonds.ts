@@ -33,7 +33,7 @@ export interface Bonds {
 }
 
 /** After so many messages of people an unanswered call is given up: nobody waits for its result any more. */
-const GIVEN_UP = 2;
+export const GIVEN_UP = 2;
 
 /** Finds what belongs together. */
 export function bondsOf(line: readonly LineItem[]): Bonds {

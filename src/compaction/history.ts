@@ -2,14 +2,15 @@
  * A conversation as it was given, and the line of messages that a request is shown of it.
  *
  * Promised: what was given is never edited and keeps its number; what was decided about a message stays decided, so that
- * between decisions the line only grows at its end; a tool result whose call has left is told as words, never as a result.
+ * between decisions the line only grows at its end; a tool result whose call is not there, or has left, is told as words,
+ * never as a result; a call that nobody answers any more has a result that says so.
  *
  * @module
  */
 
-import type { LineItem } from "./bonds.ts";
+import { bondsOf, GIVEN_UP, type LineItem } from "./bonds.ts";
 import { estimateTokens } from "./estimate.ts";
-import { isSummaryText, LEFT_OUT } from "./own_text.ts";
+import { isSummaryText, LEFT_OUT, renderLateResult } from "./own_text.ts";
 import type { Descent } from "./ladder.ts";
 import type { PlacedSpan } from "./span.ts";
 import type { HostMessage, MessageShape } from "./types.ts";
@@ -21,7 +22,7 @@ export interface ShownItem extends LineItem {
 
 /** What a history needs to know of messages. */
 export interface HistoryParts {
-  readonly shape: Pick<MessageShape, "facts" | "user" | "retell">;
+  readonly shape: Pick<MessageShape, "facts" | "user" | "retell" | "transcript" | "giveUp">;
   /** Tokens of a message. */
   readonly estimate: (message: HostMessage) => number;
   /** A message has none of the forms of the shape. */
@@ -35,8 +36,10 @@ export class History {
   #line: ShownItem[] = [];
   #next = 0;
   #tokens = 0;
-  /** Calls that have left the line, or stand before a summary: a result of theirs that comes now comes too late. */
-  #passed = new Set<string>();
+  /** Calls in the line whose result may still come: any other result comes too late, or for no call. */
+  #calls = new Set<string>();
+  /** Those of them that no result has come for: the message, and how many messages of people have come since. */
+  #waiting = new Map<string, { readonly item: ShownItem; humans: number }>();
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
@@ -79,7 +82,8 @@ export class History {
     this.#given = [];
     this.#line = [];
     this.#tokens = 0;
-    this.#passed.clear();
+    this.#calls.clear();
+    this.#waiting.clear();
   }
 
   /** Puts messages of ours in the place of a span. */
@@ -95,11 +99,7 @@ export class History {
     this.#pass(({ sequence }) => dropped.has(sequence));
     const line = this.#line.filter(({ sequence }) => !dropped.has(sequence));
     this.#line = line.map((item) => cleared.get(item.sequence) ?? item);
-    if (dropped.size > 0 && !this.#isNoted()) {
-      // Before everything but system messages: there it stands between no call and its result.
-      const at = this.#line.findIndex(({ facts }) => facts.role !== "system");
-      this.#line.splice(at < 0 ? this.#line.length : at, 0, this.note());
-    }
+    if (dropped.size > 0) this.#noteLeftOut();
     this.#count();
   }
 
@@ -121,28 +121,86 @@ export class History {
   /** Results of these messages' calls come too late from now on, unless a later call has the id of an earlier one. */
   #pass(isPassed: (item: ShownItem, index: number) => boolean): void {
     const latest = new Map(this.#line.flatMap(({ facts }, index) => facts.calls.map((id) => [id, index] as const)));
-    for (const [id, index] of latest) if (isPassed(this.#line[index]!, index)) this.#passed.add(id);
+    for (const [id, index] of latest) if (isPassed(this.#line[index]!, index)) this.#end(id);
+  }
+
+  #end(id: string): void {
+    this.#calls.delete(id);
+    this.#waiting.delete(id);
   }
 
   #isNoted(): boolean {
     return this.#line.some(({ kind }) => kind === "note");
   }
 
+  /** Before everything but system messages: there it stands between no call and its result. */
+  #noteLeftOut(): void {
+    if (this.#isNoted()) return;
+    const at = this.#line.findIndex(({ facts }) => facts.role !== "system");
+    this.#line.splice(at < 0 ? this.#line.length : at, 0, this.note());
+  }
+
   #show(message: HostMessage): void {
-    const { shape, onUnknown } = this.#parts, item = this.#item(message, "message");
-    if (item.facts.isUnknown) onUnknown?.();
-    const late = item.facts.answers.filter((id) => this.#passed.has(id) && !item.facts.calls.includes(id));
-    const told = late.length ? shape.retell(message, new Set(late)) : [];
-    const shown = told.length ? told.map((message) => this.#item(message, "message")) : [item];
-    for (const id of item.facts.calls) this.#passed.delete(id);
-    for (const each of shown) {
-      this.#line.push(each);
-      this.#tokens += each.tokens;
+    const facts = this.#parts.shape.facts(message), { calls, answers } = facts;
+    if (facts.isUnknown) this.#parts.onUnknown?.();
+    for (const id of answers) this.#waiting.delete(id);
+    if (facts.isHuman) this.#giveUp();
+    const late = answers.filter((id) => !this.#calls.has(id) && !calls.includes(id));
+    const told = late.length ? this.#tell(message, new Set(late)) : [];
+    for (const id of calls) this.#end(id); // it may be said in other words, without them
+    for (const item of told.length ? told : [this.#item(message, "message", facts)]) this.#push(item);
+  }
+
+  #push(item: ShownItem): void {
+    for (const id of item.facts.calls) {
+      this.#calls.add(id);
+      if (!item.facts.answers.includes(id)) this.#waiting.set(id, { item, humans: 0 });
+    }
+    this.#line.push(item);
+    this.#tokens += item.tokens;
+  }
+
+  /** Another message of a person's comes: what so many have come since has its result now, or is shown no more. */
+  #giveUp(): void {
+    const given = new Map<ShownItem, string[]>();
+    for (const [id, call] of this.#waiting) {
+      if (++call.humans >= GIVEN_UP) given.set(call.item, [...given.get(call.item) ?? [], id]);
+    }
+    for (const [item, ids] of given) {
+      const results = this.#parts.shape.giveUp?.(item.message, new Set(ids));
+      for (const id of ids) this.#end(id);
+      if (!results) this.#leaveOut(item);
+      for (const result of results ?? []) this.#push(this.#item(result, "message"));
     }
   }
 
-  #item(message: HostMessage, kind: LineItem["kind"]): ShownItem {
-    const facts = this.#parts.shape.facts(message);
+  /** Leaves out the answer a call stands in; results of other calls of it are told in words. */
+  #leaveOut(call: ShownItem): void {
+    const { unit } = bondsOf(this.#line), root = unit[this.#line.indexOf(call)];
+    const members = new Set(this.#line.filter((_, index) => unit[index] === root));
+    const ids = new Set([...members].flatMap(({ facts }) => facts.calls));
+    this.#pass((item) => members.has(item));
+    this.#line = this.#line.flatMap((item) => {
+      if (!members.has(item)) return [item];
+      return item.facts.role === "assistant" ? [] : this.#tell(item.message, ids);
+    });
+    this.#noteLeftOut();
+    this.#count();
+  }
+
+  /** What stands in a message's place where its results of these calls are told in words. */
+  #tell(message: HostMessage, ids: ReadonlySet<string>): ShownItem[] {
+    const { shape } = this.#parts;
+    return shape.retell(message, ids).map((one) => {
+      const item = this.#item(one, "message"), { answers, calls } = item.facts;
+      const left = answers.filter((id) => ids.has(id) && !calls.includes(id));
+      // What the shape has no such words for.
+      const words = () => shape.user(renderLateResult(left.join(" "), shape.transcript(one)));
+      return left.length ? this.#item(words(), "message") : item;
+    });
+  }
+
+  #item(message: HostMessage, kind: LineItem["kind"], facts = this.#parts.shape.facts(message)): ShownItem {
     // Ours, in a view that was handed in as a history.
     const isSummary = facts.role === "user" && isSummaryText(facts.text);
     const known = isSummary ? "summary" : facts.text === LEFT_OUT ? "note" : kind;

@@ -37,6 +37,9 @@ export function renderSummary(text: string, { messages }: { readonly messages: n
 export const LEFT_OUT =
   "[waymark note: earlier messages of this conversation are left out here, to keep it within its limit]";
 
+/** The result of a tool call that nobody answers any more. */
+export const NO_RESULT = "[waymark note: no result of this tool call came]";
+
 /** A tool result that came when its call had left the conversation, as words of the user's. */
 export function renderLateResult(callId: string, text: string): string {
   return [

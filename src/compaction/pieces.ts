@@ -52,13 +52,15 @@ export function shapeOf({ read, ...rest }: ShapeParts): MessageShape {
 function factsOf({ role, pieces, isUnknown }: Reading): MessageFacts {
   const results = pieces.filter((piece) => piece.kind === "result");
   const text = pieces.map((piece) => piece.text).filter(Boolean).join("\n");
-  const isSaid = pieces.some(({ kind, text }) => (kind === "words" || kind === "other") && text.trim() !== "");
+  const isSaid = pieces.some(({ kind, text }) =>
+    (kind === "words" || kind === "other") && text.trim() !== "" && !isOwnText(text)
+  );
   return {
     role: role === "user" && results.length ? "tool" : role,
     calls: pieces.flatMap((piece) => piece.kind === "call" ? [piece.id] : []),
     answers: results.map(({ id }) => id),
     results: results.map(({ text }) => text),
-    isHuman: role === "user" && isSaid && !isOwnText(text),
+    isHuman: role === "user" && isSaid,
     text,
     ...(isUnknown ? { isUnknown } : {}),
   };

@@ -1,6 +1,5 @@
 /**
- * The vocabulary of compaction: messages of any host, spans of them, the calls that summarize them, and what they cost.
- * Types only.
+ * The vocabulary of compaction: requests, spans of messages, the calls that summarize them, and what they cost. Types only.
  *
  * @module
  */
@@ -8,6 +7,9 @@
 import type { Session } from "../session_types.ts";
 import type { Summaries } from "../tool_use/types.ts";
 import type { Clock, Completion, CompletionModel, Usage } from "../types.ts";
+import type { HostMessage, MessageShape } from "./shape_types.ts";
+
+export type { HostMessage, MessageFacts, MessageShape } from "./shape_types.ts";
 
 /** Something a person should know. */
 export interface Notice {
@@ -19,46 +21,6 @@ export interface Notice {
 
 /** How the call that makes a summary is made. `inline` is another name of `standalone`. */
 export type CallMode = "standalone" | "inline" | "fork" | "auto";
-
-/** A message of the host's, in the host's own shape. Never changed. */
-export type HostMessage = Readonly<Record<string, unknown>>;
-
-/** What compaction must know of a message, whatever its shape. */
-export interface MessageFacts {
-  /** Whose it is. Tool results are `tool`, whatever role the host's shape gives them. */
-  readonly role: "system" | "user" | "assistant" | "tool";
-  /** Ids of the tool calls it makes. */
-  readonly calls: readonly string[];
-  /** Ids of the tool calls it answers. */
-  readonly answers: readonly string[];
-  /** Texts of these answers, in the same order. Absent: unknown; such results are cleared whatever they read. */
-  readonly results?: readonly string[];
-  /** It was written by a person: it holds words of a user that answer no tool call. */
-  readonly isHuman: boolean;
-  /** Its text, for estimates, excerpts and transcripts: words, arguments of calls, texts of results; nothing binary. */
-  readonly text: string;
-  /** It has none of the forms of its shape: it is taken for a user's message of its JSON. */
-  readonly isUnknown?: true;
-}
-
-/** Port: one host's message shape. */
-export interface MessageShape {
-  /** `anthropic`, `openai`, `ai-sdk`, or the host's own name. */
-  readonly name: string;
-  /** What a message is. Never throws: what it does not know is a user's message of its JSON. */
-  facts(message: HostMessage): MessageFacts;
-  /** A message of the user's with these words. */
-  user(text: string): HostMessage;
-  /** The message with the results of these calls replaced by these texts; the very same object where nothing is replaced. */
-  withResults(message: HostMessage, texts: ReadonlyMap<string, string>): HostMessage;
-  /**
-   * What stands in a message's place where the results of these calls are told as words of the user's: for results that come
-   * after their call has left the conversation. The very same object alone where it holds none of them.
-   */
-  retell(message: HostMessage, calls: ReadonlySet<string>): readonly HostMessage[];
-  /** One message as lines of a transcript: `[user]: …`, `[tool_call read call_1]: {…}`, `[tool_result call_1]: …`. */
-  transcript(message: HostMessage): string;
-}
 
 /** A request as it was sent, in the provider's own words. Its messages stand under `messages` (or `input`, or `prompt`). */
 export interface SentRequest extends Readonly<Record<string, unknown>> {

@@ -174,14 +174,39 @@ function idsIn(value: unknown): { calls: string[]; results: string[] } {
 const textOf = (message: HostMessage): string => JSON.stringify(message);
 const isSummary = (message: HostMessage): boolean => /\[waymark summary of /.test(textOf(message));
 
+/** Whether words of a person stand in a message, found without the shapes. */
+function isSaid({ role, content }: HostMessage): boolean {
+  if (role !== "user") return false;
+  if (typeof content === "string") return !content.startsWith("[waymark ");
+  return (content as HostMessage[]).some(({ text }) => typeof text === "string" && !text.startsWith("[waymark "));
+}
+
+/** Calls of a view that nobody answered or will answer, and results of no call: whatever messages it is made of. */
+export function orphans(view: readonly HostMessage[]): string[] {
+  const ids = view.map(idsIn), wrong: string[] = [];
+  ids.forEach(({ calls, results }, at) => {
+    const before = new Set(ids.slice(0, at).flatMap(({ calls }) => calls));
+    for (const id of results) if (!before.has(id)) wrong.push(`the result of ${id} has no call before it`);
+    for (const id of calls) {
+      // A call that uses an id again speaks for the one before.
+      const speaks = ids.slice(at + 1).some((other) => other.results.includes(id) || other.calls.includes(id));
+      if (!speaks && view.slice(at + 1).filter(isSaid).length >= GIVEN_UP) wrong.push(`nobody waits for ${id}`);
+      if (!speaks && view.slice(at + 1).some(isSummary)) wrong.push(`${id} has no result, and stands before a summary`);
+    }
+  });
+  return wrong;
+}
+
+/** After so many messages of people nobody waits for the result of a call any more. */
+const GIVEN_UP = 2;
+
 /**
  * What is wrong with a view: orphans, summaries in the middle of a pair, answers torn apart. Nothing, where it is in order.
- * A result whose call has left may be told in words; then its call, if it stands there, waits for ever.
+ * A result whose call has left may be told in words; a call that stands there has its result, or still waits for it.
  */
 export function faults(view: readonly HostMessage[], history: readonly HostMessage[]): string[] {
   const wrong: string[] = [], ids = view.map(idsIn);
   const given = new Set(history.flatMap((message) => idsIn(message).results));
-  const told = view.map(textOf).join("\n");
   const callAt = new Map<string, number>(), resultAt = new Map<string, number>();
   ids.forEach(({ calls }, index) => calls.forEach((id) => callAt.set(id, index)));
   ids.forEach(({ results }, index) => results.forEach((id) => resultAt.set(id, index)));
@@ -190,9 +215,12 @@ export function faults(view: readonly HostMessage[], history: readonly HostMessa
     if (call === undefined || call > at) wrong.push(`the result of ${id} has no call before it`);
     else if (view.slice(call, at).some(isSummary)) wrong.push(`a summary stands between ${id} and its result`);
   }
-  for (const id of callAt.keys()) {
-    const isTold = told.includes(`result of the tool call ${id},`);
-    if (given.has(id) && !resultAt.has(id) && !isTold) wrong.push(`the call ${id} has lost its result`);
+  for (const [id, at] of callAt) {
+    if (resultAt.has(id)) continue;
+    if (given.has(id)) wrong.push(`the call ${id} has lost its result`);
+    const since = view.slice(at + 1);
+    if (since.filter(isSaid).length >= GIVEN_UP) wrong.push(`the call ${id} has no result, and nobody waits for it`);
+    if (since.some(isSummary)) wrong.push(`the call ${id} has no result, and stands before a summary`);
   }
   // The parts of one answer, reasoning among them, stay together.
   const shown = new Set(view);

@@ -1,19 +1,21 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { History } from "../../src/compaction/history.ts";
+import { bondsOf } from "../../src/compaction/bonds.ts";
+import { History, type ShownItem } from "../../src/compaction/history.ts";
 import { createMeter } from "../../src/compaction/meter.ts";
 import {
   harmless,
   isOwnText,
   isSummaryText,
   LEFT_OUT,
+  NO_RESULT,
   renderLateResult,
   renderSummary,
 } from "../../src/compaction/own_text.ts";
-import { anthropicShape } from "../../src/compaction/shapes.ts";
+import { aiSdkShape, anthropicShape, openaiShape } from "../../src/compaction/shapes.ts";
 import { placeSpan } from "../../src/compaction/span.ts";
-import type { HostMessage } from "../../src/compaction/types.ts";
+import type { HostMessage, MessageShape } from "../../src/compaction/types.ts";
 import { faults, HOSTS, play, steps } from "./histories.ts";
 import { historyOf, messageOf, type Word } from "./lines.ts";
 
@@ -135,6 +137,155 @@ describe("a history", () => {
       assert(history.tokens > 100 && history.tokens < 120, `${history.tokens}`);
     }
   });
+});
+
+/** The line a history shows of messages. */
+function lineAfter(shape: MessageShape, messages: readonly HostMessage[]): readonly ShownItem[] {
+  const history = new History({ shape, estimate: () => 5 });
+  history.append(messages);
+  assertEquals(history.given(), messages);
+  const numbers = history.line.map(({ sequence }) => sequence);
+  assertEquals(new Set(numbers).size, numbers.length);
+  return history.line;
+}
+
+describe("a call that nobody answers any more", () => {
+  const person = (words: string): HostMessage => ({ role: "user", content: words });
+  const people = [person("stop"), person("do something else")];
+  const calls: readonly [string, MessageShape, HostMessage, HostMessage][] = [
+    ["anthropic", anthropicShape, {
+      role: "assistant",
+      content: [{ type: "text", text: "I look." }, { type: "tool_use", id: "a", name: "read", input: {} }],
+    }, {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "a", content: NO_RESULT, is_error: true }],
+    }],
+    ["openai chat", openaiShape, {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "a", type: "function", function: { name: "read", arguments: "{}" } }],
+    }, { role: "tool", tool_call_id: "a", content: NO_RESULT }],
+    ["openai before calls had ids", openaiShape, {
+      role: "assistant",
+      content: null,
+      function_call: { name: "read", arguments: "{}" },
+    }, { role: "function", name: "read", content: NO_RESULT }],
+    ["openai responses", openaiShape, { type: "function_call", call_id: "a", name: "read", arguments: "{}" }, {
+      type: "function_call_output",
+      call_id: "a",
+      output: NO_RESULT,
+    }],
+    ["openai responses, a custom tool", openaiShape, {
+      type: "custom_tool_call",
+      call_id: "a",
+      name: "sh",
+      input: "ls",
+    }, {
+      type: "custom_tool_call_output",
+      call_id: "a",
+      output: NO_RESULT,
+    }],
+    ["openai agents", openaiShape, { type: "function_call", callId: "a", name: "read", arguments: "{}" }, {
+      type: "function_call_result",
+      name: "read",
+      callId: "a",
+      status: "incomplete",
+      output: { type: "text", text: NO_RESULT },
+    }],
+    ["an approval that nobody gave", openaiShape, { type: "mcp_approval_request", id: "a", name: "read" }, {
+      type: "mcp_approval_response",
+      approval_request_id: "a",
+      approve: false,
+      reason: NO_RESULT,
+    }],
+    ["ai-sdk", aiSdkShape, {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId: "a", toolName: "read", input: {} },
+        { type: "tool-approval-request", approvalId: "p", toolCallId: "a" },
+      ],
+    }, {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "a", toolName: "read", output: { type: "error-text", value: NO_RESULT } },
+        { type: "tool-approval-response", approvalId: "p", approved: false, reason: NO_RESULT },
+      ],
+    }],
+  ];
+  for (const [what, shape, call, result] of calls) {
+    it(`has a result that says so, before the second thing a person says since: ${what}`, () => {
+      const [stop, other] = people as [HostMessage, HostMessage];
+      assertEquals(lineAfter(shape, [call, stop]).map(({ message }) => message), [call, stop]);
+      const line = lineAfter(shape, [call, stop, other]);
+      assertEquals(line.map(({ message }) => message), [call, stop, result, other]);
+      assertEquals([line[2]!.facts.isHuman, line[2]!.facts.role], [false, "tool"]);
+      assertEquals(line[2]!.facts.answers, line[0]!.facts.calls);
+      assertEquals(bondsOf(line).isOpen, [false, false, false, false]);
+    });
+  }
+
+  it("has its own result told in words where that comes after all, and the other calls of its message keep theirs", () => {
+    const call = messageOf("call a,b"), [stop, other] = people as [HostMessage, HostMessage];
+    const line = lineAfter(anthropicShape, [call, messageOf("result a"), stop, other, messageOf("result b")]);
+    assertEquals(line.map(({ facts }) => facts.answers.join()), ["", "a", "", "b", "", ""]);
+    assertEquals(line.at(-1)!.facts.text, renderLateResult("b", "result b"));
+  });
+
+  const unsaid: readonly [string, MessageShape, readonly HostMessage[], HostMessage, string][] = [
+    [
+      "of a tool on the provider's side",
+      anthropicShape,
+      [{
+        role: "assistant",
+        content: [
+          { type: "tool_use", id: "b", name: "read", input: {} },
+          { type: "server_tool_use", id: "a", name: "web_search", input: {} },
+        ],
+      }],
+      { role: "assistant", content: [{ type: "web_search_tool_result", tool_use_id: "a", content: "found" }] },
+      "found",
+    ],
+    [
+      "whose result is a picture",
+      openaiShape,
+      [{ type: "reasoning", id: "r", summary: [] }, { type: "computer_call", call_id: "a", action: { type: "wait" } }],
+      { type: "computer_call_output", call_id: "a", output: { type: "computer_screenshot", image_url: "data:x" } },
+      "[computer_screenshot]",
+    ],
+  ];
+  for (const [what, shape, answer, late, words] of unsaid) {
+    it(`is left out with its answer where no result can be made in words, and that is said: ${what}`, () => {
+      const [stop, other] = people as [HostMessage, HostMessage];
+      const line = lineAfter(shape, [person("go"), ...answer, stop, other, late]),
+        texts = line.map(({ facts }) => facts.text);
+      assertEquals(texts.slice(0, -1), [LEFT_OUT, "go", "stop", "do something else"]);
+      assertStringIncludes(texts.at(-1)!, "[waymark note: the result of the tool call a,");
+      assertStringIncludes(texts.at(-1)!, words);
+      assert(line.every(({ facts }) => !facts.calls.length && !facts.answers.length && facts.role === "user"));
+    });
+  }
+
+  it("leaves what a person said beside another result, and that result in words", () => {
+    const { giveUp: _giveUp, ...shape } = anthropicShape;
+    const line = lineAfter(shape, [messageOf("call a,b"), messageOf("mixed a"), person("more")]);
+    assertEquals(line.map(({ facts }) => [facts.text.split("\n")[0], facts.isHuman]), [
+      [LEFT_OUT, false],
+      [renderLateResult("a", "").split("\n")[0], true],
+      ["more", true],
+    ]);
+    assertStringIncludes(line[1]!.facts.text, "mixed a");
+  });
+});
+
+describe("a result of no call", () => {
+  for (const { name, shape, say } of HOSTS) {
+    it(`is told in words: ${name}`, () => {
+      const messages = say({ role: "user", results: [["lost", "what it found"]] });
+      for (const { facts } of lineAfter(shape, messages)) {
+        assertEquals([facts.answers, facts.role, facts.text], [[], "user", renderLateResult("lost", "what it found")]);
+      }
+    });
+  }
 });
 
 describe("any view of any history", () => {

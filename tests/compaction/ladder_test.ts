@@ -7,14 +7,14 @@ import { descend, type LadderRules } from "../../src/compaction/ladder.ts";
 import { anthropicShape } from "../../src/compaction/shapes.ts";
 import type { DigestRow } from "../../src/tool_use/types.ts";
 import { faults, HOSTS, play, steps } from "./histories.ts";
-import { historyOf, messageOf, sumOf, type Word } from "./lines.ts";
+import { lineOf, messageOf, sumOf, type Word } from "./lines.ts";
 
 /** What the ladder leaves of words: cleared ones in brackets. */
 function left(words: readonly Word[], rules: Partial<LadderRules<ShownItem>> & { budget: number }): string[] {
-  const history = historyOf(words), sizes = new Map(history.line.map((item, at) => [item.sequence, words[at]!]));
+  const line = lineOf(words), sizes = new Map(line.map((item, at) => [item.sequence, words[at]!]));
   const clear = (item: ShownItem): ShownItem | undefined =>
     item.facts.answers.length && item.tokens > 1 ? { ...item, tokens: 1 } : undefined;
-  const { cleared, dropped, tokens } = descend(history.line, {
+  const { cleared, dropped, tokens } = descend(line, {
     target: rules.budget / 2,
     protectedRecent: 0.3,
     noteTokens: 0,

@@ -46,9 +46,12 @@ export function historyOf(words: readonly Word[], shape: MessageShape = anthropi
   return history;
 }
 
-/** The line alone. */
+/** A line of words, as they are: of no history, which would give up calls and tell late results in words. */
 export function lineOf(words: readonly Word[]): readonly ShownItem[] {
-  return historyOf(words).line;
+  return words.map(([what, tokens], sequence) => {
+    const message = messageOf(what), facts = anthropicShape.facts(message);
+    return { sequence, message, facts, tokens, kind: what === "summary" ? "summary" : "message" };
+  });
 }
 
 /** The sum of tokens. */

@@ -9,9 +9,11 @@ import { describe, it } from "node:test";
 import { createCompactor } from "../../src/compaction.ts";
 import type { Compactor } from "../../src/compaction/compactor_types.ts";
 import { estimateTokens } from "../../src/compaction/estimate.ts";
+import { anthropicShape } from "../../src/compaction/shapes.ts";
 import type { CallMode, CompactionEvent, HostMessage, SentRequest } from "../../src/compaction/types.ts";
 import { fakeClock, scriptedModel } from "../../src/testing.ts";
-import { faults, type Host, HOSTS, play, type Step, steps } from "./histories.ts";
+import { faults, type Host, HOSTS, orphans, play, type Step, steps } from "./histories.ts";
+import { messageOf } from "./lines.ts";
 
 /** Tokens of the budget: a few steps fill it. */
 const BUDGET = 900;
@@ -99,13 +101,16 @@ function open({ shape }: Host, callMode: CallMode): Played {
 
 /** Notes a request as the deed says. */
 function note({ compactor, noted, now }: Played, { shape }: Host, view: readonly HostMessage[]): void {
-  const messages = now.noted === "more" ? [...view, shape.user("a reminder of the host's")] : view;
+  const messages = now.noted === "more" ? [...view, shape.user(REMINDER)] : view;
   noted.set(JSON.stringify(messages), compactor.history().length);
   const request: SentRequest = { model: "house-model", tools: [], messages }, { tools, ...toolless } = request;
   if (now.noted === "whole" || now.noted === "more") compactor.noteRequestSent(request);
   if (now.noted === "bare") compactor.noteRequestSent({ model: "house-model", tools });
   if (now.noted === "toolless") compactor.noteRequestSent(toolless);
 }
+
+/** Words of the host's own at the end of a request. */
+const REMINDER = "a reminder of the host's";
 
 const MODES = ["standalone", "fork", "auto"] as const;
 /** Tokens of the longest note that says that messages are left out. */
@@ -168,7 +173,10 @@ async function run(host: Host, { all, deeds }: { all: Step[]; deeds: Deed[] }, l
     await compactor.settled();
     const history = compactor.history();
     assert(history.length === said.length && history.every((message, index) => message === said[index]));
-    for (const { prefix, said: then } of forks) assertEquals(faults(prefix, said.slice(0, then)), []);
+    for (const { prefix, said: then } of forks) {
+      const view = prefix.filter((message) => !JSON.stringify(message).includes(REMINDER));
+      assertEquals(faults(view, said.slice(0, then)), []);
+    }
     const stats = compactor.stats();
     for (const name of Object.keys(did) as (keyof typeof did)[]) did[name] += stats[name];
     assertEquals(stats.fallbacks, events.filter(({ what }) => what === "fallback").length);
@@ -201,4 +209,45 @@ describe("a conversation", { timeout: 240_000 }, () => {
     await Promise.all(runs); // not every runner waits for one test to end
     for (const [what, times] of Object.entries(did)) assert(times > 20, `${what}: ${times}`);
   });
+});
+
+describe("whatever is appended", { timeout: 240_000 }, () => {
+  const ids = fc.subarray(["a", "b", "c", "d"], { minLength: 1, maxLength: 3 }).map((ids) => ids.join());
+  const word = fc.oneof(
+    fc.constantFrom("human", "human", "answer", "system"),
+    ids.map((ids) => `call ${ids}`),
+    ids.map((ids) => `result ${ids}`),
+    ids.map((ids) => `mixed ${ids}`),
+  );
+  const said = fc.array(fc.record({ word, size: fc.nat(60), sees: fc.boolean() }), { maxLength: 60, size: "max" });
+  const { giveUp: _giveUp, ...plain } = anthropicShape;
+
+  for (const [how, shape] of [["in the shape's words", anthropicShape], ["left out", plain]] as const) {
+    it(`no view has a result without its call, nor a call without its result unless it still waits for it (${how})`, async () => {
+      const did = { swapped: 0, ladders: 0 };
+      const one = async (all: readonly { word: string; size: number; sees: boolean }[]): Promise<void> => {
+        const model = scriptedModel(() => "what was done"), cooldownTurns = 0;
+        const estimate = (message: HostMessage): number => JSON.stringify(message).length >> 3;
+        const compactor = createCompactor({ budget: 250, shape, model, cooldownTurns, estimate, onNotice: () => {} });
+        let before: HostMessage[] = [];
+        for (const { word, size, sees } of all) {
+          const message = messageOf(word), blocks = message["content"];
+          const text = typeof blocks === "string" ? `${blocks} ${"x".repeat(size * 8)}` : blocks;
+          compactor.append({ ...message, content: text });
+          if (!sees) continue;
+          const view = compactor.view();
+          assertEquals(orphans(view), [], JSON.stringify(view));
+          if (before.length) assertEquals(orphans(before), []);
+          before = view;
+          await compactor.settled();
+        }
+        const { swapped, ladders } = compactor.stats();
+        did.swapped += swapped;
+        did.ladders += ladders;
+        compactor.close();
+      };
+      await fc.assert(fc.asyncProperty(said, one), { numRuns: 400 });
+      assert(did.swapped > 50 && did.ladders > 50, JSON.stringify(did));
+    });
+  }
 });

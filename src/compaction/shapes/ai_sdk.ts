@@ -5,7 +5,7 @@
  */
 
 import { plainJson } from "../binary.ts";
-import { renderLateResult } from "../own_text.ts";
+import { NO_RESULT, renderLateResult } from "../own_text.ts";
 import { type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
 import type { HostMessage, MessageShape } from "../types.ts";
 
@@ -40,6 +40,18 @@ export const aiSdkShape: MessageShape = shapeOf({
     // A tool's message holds nothing but results: the words come in one of their own, behind those that have their call.
     const words = { role: "user", content: late.join("\n\n") };
     return (kept["content"] as unknown[]).length ? [kept, words] : [words];
+  },
+  giveUp({ content }, calls) {
+    const parts = (Array.isArray(content) ? content : []).map(fieldsOf).flatMap((part): Fields[] => {
+      const { type, toolCallId, toolName, approvalId } = part;
+      const isApproval = type === "tool-approval-request";
+      if (isApproval && calls.has(approvalName(approvalId))) {
+        return [{ type: "tool-approval-response", approvalId, approved: false, reason: NO_RESULT }];
+      }
+      if (type !== "tool-call" || !calls.has(String(toolCallId))) return [];
+      return [{ type: "tool-result", toolCallId, toolName, output: { type: "error-text", value: NO_RESULT } }];
+    });
+    return [{ role: "tool", content: parts }];
   },
 });
 

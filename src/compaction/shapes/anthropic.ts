@@ -4,7 +4,7 @@
  * @module
  */
 
-import { renderLateResult } from "../own_text.ts";
+import { NO_RESULT, renderLateResult } from "../own_text.ts";
 import { type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
 import { plainJson } from "../binary.ts";
 import type { HostMessage, MessageShape } from "../types.ts";
@@ -35,6 +35,17 @@ export const anthropicShape: MessageShape = shapeOf({
     const blocks = told["content"] as Fields[];
     const results = blocks.filter(isResult), rest = blocks.filter((block) => !isResult(block));
     return [{ ...told, content: [...results, ...rest] }];
+  },
+  giveUp({ content }, calls) {
+    const blocks = (Array.isArray(content) ? content : []).map(fieldsOf).filter(({ id }) => calls.has(String(id)));
+    if (blocks.some(({ type }) => type !== "tool_use")) return undefined; // a tool of the provider's side
+    const results = blocks.map(({ id }) => ({
+      type: "tool_result",
+      tool_use_id: id,
+      content: NO_RESULT,
+      is_error: true,
+    }));
+    return [{ role: "user", content: results }];
   },
 });
 

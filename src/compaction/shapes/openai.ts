@@ -5,7 +5,7 @@
  */
 
 import { plainJson } from "../binary.ts";
-import { renderLateResult } from "../own_text.ts";
+import { NO_RESULT, renderLateResult } from "../own_text.ts";
 import { type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
 import type { MessageShape } from "../types.ts";
 
@@ -28,7 +28,32 @@ export const openaiShape: MessageShape = shapeOf({
     if (!place || !calls.has(place.id)) return [message];
     return [{ role: "user", content: renderLateResult(place.id, textOf(message[place.field])) }];
   },
+  giveUp(message, calls) {
+    if (message["role"] === undefined) return giveUpItem(message);
+    const { function_call } = message,
+      results = readCalls(message).flatMap((piece): Fields[] => {
+        if (piece.kind !== "call" || !calls.has(piece.id)) return [];
+        const isOld = function_call !== undefined && piece.id === functionId(piece.name);
+        return [
+          isOld
+            ? { role: "function", name: piece.name, content: NO_RESULT }
+            : { role: "tool", tool_call_id: piece.id, content: NO_RESULT },
+        ];
+      });
+    return results;
+  },
 });
+
+/** The result of an item that is a call; `undefined` where it must be something else than words. */
+function giveUpItem(item: Fields): readonly Fields[] | undefined {
+  const { type, call_id, callId, name, id } = item;
+  if (type === "mcp_approval_request") {
+    return [{ type: "mcp_approval_response", approval_request_id: id, approve: false, reason: NO_RESULT }];
+  }
+  if (type !== "function_call" && type !== "custom_tool_call") return undefined;
+  if (call_id !== undefined) return [{ type: `${type}_output`, call_id, output: NO_RESULT }];
+  return [{ type: `${type}_result`, name, callId, status: "incomplete", output: { type: "text", text: NO_RESULT } }];
+}
 
 /** Where a message holds the result of a tool as words: none where it must be something else, a screenshot or the like. */
 function placeOf(message: Fields): { id: string; field: string } | undefined {
