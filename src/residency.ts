@@ -195,9 +195,10 @@ function headsOf(framed: string, most: number): string[] {
   return heads;
 }
 
-/** Every text in a value. */
+/** Every text in a value. Bytes hold none, and are many. */
 function textsIn(value: unknown, depth: number, seen: Set<object> = new Set()): string[] {
   if (typeof value === "string") return [value];
+  if (ArrayBuffer.isView(value)) return [];
   if (depth < 0 || typeof value !== "object" || value === null || seen.has(value) || seen.size > MOST) return [];
   seen.add(value);
   return Object.values(value).flatMap((part) => textsIn(part, depth - 1, seen));

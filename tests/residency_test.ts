@@ -394,6 +394,14 @@ describe("the tool results of a conversation", () => {
     assert(!holdsLines(chat(ID, ""), "\n\n") && !holdsLines(chat(ID, "a\n\n\nb"), "\n\n"));
   });
 
+  it("hold nothing in bytes, which are not looked through one by one", () => {
+    const data = Object.assign(new Uint8Array(8), { note: LINES });
+    const output = { type: "content", value: [{ type: "file", mediaType: "image/png", data: { type: "data", data } }] };
+    const messages = [{ role: "tool", content: [{ type: "tool-result", toolCallId: ID, toolName: "read", output }] }];
+    assert(!holdsLines(messages));
+    assert(holdsLines([...messages, ...SHAPES["Anthropic with a string"]!(ID, LINES)]));
+  });
+
   it("are read without a fault from whatever the host calls messages", () => {
     const round: unknown[] = [{ role: "tool" }];
     round.push(round);
