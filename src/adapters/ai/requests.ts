@@ -143,7 +143,14 @@ export function aiPrepareStep(
   };
 }
 
-/** Whether two messages say the same: a message that was stored is another object. */
+/** Whether two messages say the same: one that was stored, or is sent again, is another object. */
 function isSame(one: unknown, other: unknown): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
+  if (Object.is(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
+  if (one instanceof Uint8Array && other instanceof Uint8Array) {
+    return one.length === other.length && one.every((byte, at) => byte === other[at]);
+  }
+  const fields = { ...one } as Record<string, unknown>, others = { ...other } as Record<string, unknown>;
+  const isPlain = Object.keys({ ...fields, ...others }).every((name) => isSame(fields[name], others[name]));
+  return isPlain && String(one) === String(other); // an address has no fields
 }
