@@ -119,6 +119,8 @@ export interface Waymark extends AsyncDisposable {
   wrapTools<Registry extends object>(registry: Registry, options?: WrapToolsOptions): Registry;
   /** The onion itself, for adapters. */
   readonly middleware: Middleware;
+  /** Where bytes come from, as it was given. Absent: this machine's disk. */
+  readonly source?: FileSource | undefined;
   /** The map of a file, kept or made: 0 to 3 requests to a model. Rejects with a `WaymarkError` that says what to do instead. */
   summarize(path: string, options?: SummarizeOptions): Promise<FileMap>;
   /** What is at a line: never spends a request, never makes a map. Rejects where the file cannot be read. */

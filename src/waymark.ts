@@ -81,6 +81,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const digests = toolUse?.wrap && toolUse as ToolWatcher;
   const waymark: Waymark = {
     middleware,
+    source: options.source,
     wrap: (tool, wrapOptions) => wrap(tool, middleware, { onError, ...wrapOptions }),
     wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, { onError, digests, ...wrapOptions }),
     async summarize(path, { refresh = false, cwd, signal } = {}) {

@@ -1,0 +1,46 @@
+/**
+ * Which conversation a call of LangChain's or a request belongs to, told by what the run knows of itself. Pure.
+ *
+ * @module
+ */
+
+import type { LangchainRun } from "./types.ts";
+
+/** A conversation. */
+export interface ConversationFacts {
+  /** Its id; `undefined` where nothing tells it from others. */
+  readonly id: string | undefined;
+  /** It is the agent's own, not that of an agent which one of its tools runs. */
+  readonly isMain: boolean;
+}
+
+/**
+ * The conversation of a run: its thread, or else its first message, and where in the graph its agent runs. The names of the
+ * steps of a graph stand in `checkpoint_ns`, one within the other, each with an id of its own; the last is the step itself.
+ */
+export function conversationOf({ runtime, state }: LangchainRun): ConversationFacts {
+  const { thread_id: thread, checkpoint_ns: steps } = runtime?.configurable ?? {};
+  const around = typeof steps === "string" ? steps.split("|").slice(0, -1) : [];
+  const [first] = state?.messages ?? [], name = thread ?? (first as { id?: unknown } | undefined)?.id;
+  return {
+    id: typeof name === "string"
+      ? JSON.stringify([thread === undefined ? "first" : "thread", name, ...around])
+      : undefined,
+    isMain: !around.some((step) => /^tools(?::|$)/.test(step)),
+  };
+}
+
+/**
+ * Whether an error is one that LangChain's own code is to see: what interrupts a run or leads out of it, and arguments that
+ * are not those of the tool's schema, which LangChain has words for.
+ */
+export function isOfHost(error: unknown): boolean {
+  const { "~brand": brand } = (error ?? {}) as { "~brand"?: unknown };
+  return isWayOut(error) || brand === "ToolInvocationError";
+}
+
+/** Whether an error interrupts a run or leads out of it: no tool has failed. */
+export function isWayOut(error: unknown): boolean {
+  const { name, is_bubble_up: isUp } = (error ?? {}) as { name?: unknown; is_bubble_up?: unknown };
+  return isUp === true || ["GraphInterrupt", "NodeInterrupt", "ParentCommand"].includes(name as string);
+}
