@@ -29,7 +29,7 @@ export interface WholeRequest extends MessagesBody {
 
 /** How the server is set up. */
 export interface ThreadsOptions {
-  /** What is answered to a whole request. */
+  /** What is answered to a whole request; requests for a compaction are not asked about. */
   readonly reply: (request: WholeRequest, index: number) => Reply;
   /** Whether the server holds threads. Default true; without them a request with one is refused, as some platforms do. */
   readonly threads?: boolean;
@@ -52,8 +52,8 @@ export interface Threads {
 /** Starts a server on a free port of this machine. */
 export async function startThreads({ reply, threads = true, pause }: ThreadsOptions): Promise<Threads> {
   const requests: WholeRequest[] = [], wire: MessagesBody[] = [], held = new Map<string, WholeRequest>();
-  const strict = await startMessagesApi({ replies: ({ body }) => reply(body as WholeRequest, requests.length) });
-  let serial = 0;
+  const strict = await startMessagesApi({ replies: ({ body }) => reply(body as WholeRequest, replies++) });
+  let serial = 0, replies = 0;
   const answer = async (body: MessagesBody, headers: Record<string, string>): Promise<Response | Answer> => {
     const { thread, compaction, stream: _, ...own } = body as WholeRequest & { thread?: ThreadField };
     if (thread && !threads) return new Response(JSON.stringify(UNSUPPORTED), { status: 400 });
