@@ -29,7 +29,7 @@ import { dialects } from "../dialects.ts";
 import type { Waymark } from "../options.ts";
 import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
-import type { Dialect, ReadCall } from "../types.ts";
+import type { Codec, Dialect, ReadCall } from "../types.ts";
 import type { ToolFunction } from "../wrap_types.ts";
 
 /** How MCP tools are wrapped. */
@@ -37,6 +37,9 @@ export interface McpOptions {
   /** How the tools' arguments say a read. Default `{path, offset?, limit?}`, 1-based; `dialects.mcpFilesystem` is the other one met. */
   // deno-lint-ignore no-explicit-any -- a dialect is generic in the host's arguments
   readonly dialect?: Dialect<any> | undefined;
+  /** How their results carry text and annotations. Default: in text blocks, and in `structuredContent` that repeats the text. */
+  // deno-lint-ignore no-explicit-any -- a codec is generic in the host's result
+  readonly codec?: Codec<any> | undefined;
   /** Names of the read tools. Default: those the dialect knows. Other tools are seen for digests, where there are any. */
   readonly names?: readonly string[] | undefined;
   /**
@@ -183,7 +186,7 @@ export function wrapMcpClient<Client extends { callTool: (...given: any[]) => Pr
 /** Wraps tools by their names. */
 function wrapper(
   waymark: McpWaymark,
-  { dialect = dialects.plain, names = dialect.tools, session, cwd }: McpOptions,
+  { dialect = dialects.plain, codec = mcpCodec, names = dialect.tools, session, cwd }: McpOptions,
   factsOf: (...rest: unknown[]) => Partial<ReadCall>,
 ): (name: string, tool: ToolFunction) => ToolFunction {
   const pool = sessionPool({ untracked: true });
@@ -198,7 +201,7 @@ function wrapper(
   };
   return (name, tool) => {
     const read = names.includes(name) ? [name] : [];
-    return waymark.wrapTools({ [name]: tool }, { names: read, dialect, codec: mcpCodec, facts })[name]!;
+    return waymark.wrapTools({ [name]: tool }, { names: read, dialect, codec, facts })[name]!;
   };
 }
 

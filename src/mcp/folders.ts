@@ -1,0 +1,148 @@
+/**
+ * The folders a server may read in, and a file opened in one of them.
+ *
+ * Promised: a file is read only where it really lies in one of the folders, links resolved, and it is the open file that is
+ * checked, not its name; of a path outside nothing is told, not even whether there is a file. On Deno nothing prompts. A hard
+ * link is a file of the folder it is in: who may put one there may put anything there.
+ *
+ * @module
+ */
+
+import { constants, lstatSync, readlinkSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { WaymarkError } from "../errors.ts";
+import { disk, diskFault } from "../files.ts";
+import { pathKey, toDiskPath } from "../paths.ts";
+
+/** A folder that may be read. */
+export interface Folder {
+  /** Its path as it was named, absolute. */
+  readonly path: string;
+  /** Its path, links resolved. */
+  readonly real: string;
+}
+
+/** A file that lies in one of the folders. */
+export interface Inside {
+  /** Its path, links resolved. */
+  readonly real: string;
+  /** The innermost of the folders it lies in. */
+  readonly folder: Folder;
+}
+
+/** A folder by its path or `file:` URL. Throws a {@linkcode WaymarkError} that says why it is none. */
+export function toFolder(named: string): Folder {
+  const path = toDiskPath(named, disk().cwd());
+  if (path === undefined) {
+    throw new WaymarkError("invalid-option", `Cannot read in ${named}: it is no path on this machine`);
+  }
+  try {
+    const real = disk().realPath(path);
+    if (disk().stat(real).isDirectory) return { path, real };
+  } catch (error) {
+    if (error instanceof WaymarkError) throw error; // Deno was started without the permission
+    throw new WaymarkError("invalid-option", `Cannot read in ${named}: ${reasonOf(error, "folder")}`, { cause: error });
+  }
+  throw new WaymarkError("invalid-option", `Cannot read in ${named}: it is not a folder`);
+}
+
+/**
+ * The folders that both sides allow: what the client names, where it lies in what the server was started for, and the other
+ * way round. Where the server was started for none, the client's; where the client names none, the server's.
+ */
+export function commonFolders(own: readonly Folder[], named: readonly Folder[] | undefined): readonly Folder[] {
+  if (!named || !own.length) return named ?? own;
+  const common = named.flatMap((folder) =>
+    own.some(({ real }) => isWithin(folder.real, real))
+      ? [folder]
+      : own.filter(({ real }) => isWithin(real, folder.real))
+  );
+  return common.filter(({ real }, at) => common.findIndex((other) => other.real === real) === at);
+}
+
+/** Where a path leads. A relative one starts at the first folder. Throws a {@linkcode WaymarkError} that says what to do instead. */
+export function findInside(path: string, folders: readonly Folder[]): Inside {
+  const [first] = folders;
+  if (!first) {
+    refuse(
+      path,
+      "no folder may be read; start the server with --root DIR, a folder that the client names too if it names any",
+    );
+  }
+  const absolute = toDiskPath(path, first.real);
+  if (absolute === undefined) refuse(path, "it is no path on this machine; give one in the folder");
+  const names = folders.map((folder) => folder.path).join(", ");
+  const outside = `it lies outside of ${names}, where files may be read; a relative path starts at ${first.path}`;
+  const isNamedInside = folders.some((folder) => isWithin(absolute, folder.path) || isWithin(absolute, folder.real));
+  let real: string;
+  try {
+    real = disk().realPath(absolute);
+  } catch (error) {
+    if (!isNamedInside) refuse(path, outside);
+    refuse(path, `${reasonOf(error)}; a relative path starts at ${first.path}`, error);
+  }
+  const [folder] = folders.filter((folder) => isWithin(real, folder.real)).sort((a, b) =>
+    b.real.length - a.real.length
+  );
+  if (!folder) refuse(path, outside);
+  return { real, folder };
+}
+
+/** Opens a regular file that lies in one of the folders; whoever asked closes it. Throws as {@linkcode findInside} does. */
+export async function openInside(path: string, folders: readonly Folder[]): Promise<Inside & { handle: FileHandle }> {
+  const inside = findInside(path, folders), { real } = inside;
+  let handle: FileHandle;
+  try {
+    const { isFile, isDirectory } = disk().stat(real);
+    if (isDirectory) refuse(path, "it is a folder; name a file in it");
+    if (!isFile) refuse(path, "it is not a regular file");
+    handle = await open(real, READ);
+  } catch (error) {
+    if (error instanceof WaymarkError) throw error;
+    refuse(path, reasonOf(error), error);
+  }
+  try {
+    if (await isStillThere(handle, real)) return { ...inside, handle };
+  } catch { /* it is gone */ }
+  await handle.close();
+  refuse(path, "another file was put in its place just now; read it again");
+}
+
+/** No link at the end of the path is followed, and no pipe waited for: what was a file may be something else by now. */
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Whether the file that is open is the one at this path, with no link on the way. */
+async function isStillThere(handle: FileHandle, real: string): Promise<boolean> {
+  const { ino, dev } = await handle.stat({ bigint: true });
+  const opened = openedPath(handle);
+  if (opened !== undefined && opened !== real) return false;
+  const now = lstatSync(real, { bigint: true });
+  return now.isFile() && now.ino === ino && now.dev === dev && disk().realPath(real) === real;
+}
+
+/** Where the system itself says an open file is: on Linux. Deno would ask for all permissions. */
+function openedPath({ fd }: FileHandle): string | undefined {
+  if ("Deno" in globalThis) return undefined;
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const key = pathKey(path, folder);
+  return key !== undefined || pathKey(`${path}/x`, folder) === "x";
+}
+
+function reasonOf(error: unknown, what = "file"): string {
+  const fault = diskFault(error);
+  if (fault === "other") return error instanceof Error ? error.message : String(error);
+  if (fault === "absent") return `there is no such ${what}`;
+  return error instanceof WaymarkError ? error.message.replace(/^.*?: /, "") : "permission denied";
+}
+
+function refuse(path: string, reason: string, cause?: unknown): never {
+  const code = diskFault(cause) === "absent" ? "not-found" : "not-allowed";
+  throw new WaymarkError(code, `Cannot read ${path}: ${reason}`, cause === undefined ? {} : { cause });
+}

@@ -1,0 +1,218 @@
+/**
+ * The server: two tools over the folders of the moment, on the official SDK, whatever the transport.
+ *
+ * Promised: nothing is sent to a client but the protocol; a call that fails is a result that says so in one line; calls run at
+ * once, and one that the client gives up ends. Each folder is a project of its own, with its own maps. What is given of a file
+ * is of one that lay in a folder when it was open: its lines, and a map only of the very bytes that were read so.
+ *
+ * @module
+ */
+
+import { Server } from "@modelcontextprotocol/sdk/server";
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+  RootsListChangedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { type McpExtra, wrapMcpHandler } from "../adapters/mcp.ts";
+import { quiet, WaymarkError } from "../errors.ts";
+import { sha256 } from "../files.ts";
+import type { Waymark } from "../options.ts";
+import { outline } from "../outline.ts";
+import { sessionPool } from "../session_pool.ts";
+import { type FileSummaries, readGuideline, summarizeFileTool } from "../summarize_file.ts";
+import { createWaymark } from "../waymark.ts";
+import { findInside, type Folder, openInside, toFolder } from "./folders.ts";
+import { type McpServerOptions, type McpServing, type McpTransport, VERSION } from "./options.ts";
+import { readFile, readFileCodec, readFileDialect, readFileWords, readOf, type ReadResult } from "./read_file.ts";
+import { createRoots } from "./roots.ts";
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** A call, as far as it matters here: the SDK's schemas have no types on every runtime. */
+interface Request {
+  readonly params: { readonly name: string; readonly arguments?: Args };
+}
+
+/** What a call comes with. */
+interface Call extends McpExtra {
+  readonly folders: readonly Folder[];
+}
+
+/** How long the client may take to name its folders, in milliseconds. */
+const ROOTS_MS = 10_000;
+
+/**
+ * Serves the tools `read_file` and `summarize_file` on a transport.
+ *
+ * @throws {WaymarkError} with code `invalid-option` where a root is not a folder, `not-allowed` where it may not be read.
+ *
+ * @example
+ * ```ts
+ * import { serveMcp } from "@waymark/waymark/mcp";
+ * import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+ * import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const [left, right] = InMemoryTransport.createLinkedPair();
+ * const serving = await serveMcp(left, { roots: ["."] });
+ * const client = new Client({ name: "example", version: "1.0.0" });
+ * await client.connect(right);
+ * assertEquals((await client.listTools()).tools.map(({ name }) => name), ["read_file", "summarize_file"]);
+ * await client.close();
+ * await serving.closed;
+ * ```
+ */
+export async function serveMcp(transport: McpTransport, options: McpServerOptions = {}): Promise<McpServing> {
+  const { maxLines = 200 } = options, tell = teller(options.onNotice);
+  const roots = createRoots((options.roots ?? []).map(toFolder), tell), projects = createProjects(options, tell);
+
+  const files: FileSummaries = {
+    async summarize(path, { refresh = false, signal }) {
+      const folders = await roots.current(), { handle, folder } = await openInside(path, folders);
+      try {
+        const map = await projects.of(folder, folders).waymark.summarize(path, {
+          refresh,
+          signal,
+          cwd: folders[0]!.real,
+        });
+        if (await sha256(await handle.readFile()) === map.hash) return map;
+      } finally {
+        await handle.close();
+      }
+      throw new WaymarkError("changed", `Cannot summarize ${path}: it changed while its map was made; ask again`);
+    },
+    async lookup(path, line, { signal }) {
+      const folders = await roots.current(), { folder } = findInside(path, folders);
+      return await projects.of(folder, folders).waymark.lookup(path, line, { signal, cwd: folders[0]!.real });
+    },
+  };
+  const summarize = summarizeFileTool(files, { maxLines });
+  const tools: Record<string, (args: Args, extra: McpExtra) => Promise<ReadResult>> = {
+    async read_file(args, extra) {
+      const folders = await roots.current(), { folder } = findInside(readOf(args).path, folders);
+      return await projects.of(folder, folders).read(args, { ...extra, folders });
+    },
+    async summarize_file(args, { signal }) {
+      const text = await summarize.execute(args as never, { signal });
+      return { content: [{ type: "text", text }] };
+    },
+  };
+
+  const server = new Server({ name: "waymark", title: "Waymark", version: VERSION }, {
+    capabilities: { tools: {} },
+    instructions: readGuideline({ maxLines }),
+  });
+  const refresh = (): void => {
+    if (server.getClientCapabilities()?.roots) roots.refresh(() => server.listRoots({}, { timeout: ROOTS_MS }));
+  };
+  server.oninitialized = refresh;
+  server.setNotificationHandler(RootsListChangedNotificationSchema, refresh);
+  const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+  const listed = [
+    { name: "read_file", ...readFileWords(maxLines), annotations },
+    {
+      name: summarize.name,
+      title: "Map a file",
+      description: summarize.description,
+      inputSchema: summarize.parameters,
+      annotations,
+    },
+  ];
+  // deno-lint-ignore no-explicit-any -- the SDK's types are mutable
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed as any }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }: Request, extra: McpExtra) => {
+    const tool = Object.hasOwn(tools, params.name) ? tools[params.name]! : undefined;
+    if (!tool) {
+      throw new McpError(
+        ErrorCode.InvalidParams,
+        `There is no tool ${params.name}; there are read_file and summarize_file`,
+      );
+    }
+    const { requestId, sessionId, _meta, signal } = extra;
+    try {
+      const { content } = await tool(params.arguments ?? {}, { requestId, sessionId, _meta, signal });
+      return { content: [...content] };
+    } catch (error) {
+      return { content: [{ type: "text", text: oneLine(error) }], isError: true };
+    }
+  });
+
+  const ended = Promise.withResolvers<void>();
+  server.onclose = () => void projects.close().finally(ended.resolve);
+  server.onerror = (error) => tell(error);
+  await server.connect(transport as Parameters<Server["connect"]>[0]);
+  return {
+    closed: ended.promise,
+    async close() {
+      await server.close();
+      await ended.promise;
+    },
+  };
+}
+
+/** One project for each folder. */
+interface Project {
+  readonly waymark: Waymark;
+  readonly read: (args: Args, call: Call) => Promise<ReadResult>;
+}
+
+function createProjects({ model, maxLines, references = false }: McpServerOptions, tell: (problem: unknown) => void) {
+  const pool = sessionPool({ untracked: true }), made = new Map<string, Project & { readonly cwd: string }>();
+  const parser = outline();
+  let isClosed = false;
+  return {
+    /** The project of a folder. Those of folders that may no longer be read are closed. */
+    of(folder: Folder, folders: readonly Folder[]): Project {
+      for (const [real, { waymark }] of made) {
+        if (!folders.some((other) => other.real === real)) made.delete(real), void waymark.close();
+      }
+      const cwd = folders[0]!.real, known = made.get(folder.real);
+      if (known?.cwd === cwd) return known;
+      const waymark = known?.waymark ?? createWaymark({
+        root: folder.real,
+        roots: [folder.real],
+        model,
+        outline: parser,
+        maxLines,
+        cache: !isClosed,
+        rereadGuard: references,
+        onNotice: tell,
+      });
+      const read = wrapMcpHandler(
+        (args: Args, { folders, signal }: Call) => readFile(args, { folders, signal }),
+        waymark,
+        {
+          names: ["read_file"],
+          dialect: readFileDialect,
+          codec: readFileCodec,
+          session: (id) => references ? pool.get(id ?? "") : undefined,
+          cwd,
+        },
+      );
+      const project = { waymark, read, cwd };
+      made.set(folder.real, project);
+      return project;
+    },
+    async close(): Promise<void> {
+      isClosed = true;
+      await Promise.all([...made.values()].map(({ waymark }) => waymark.close()));
+    },
+  };
+}
+
+/** Tells each distinct problem once, in one line. */
+function teller(onNotice: ((line: string) => void) | undefined): (problem: unknown) => void {
+  const told = new Set<string>(), pass = quiet(onNotice);
+  return (problem) => {
+    const line = oneLine(problem);
+    if (told.size < 1000 && !told.has(line)) pass((told.add(line), line));
+  };
+}
+
+function oneLine(problem: unknown): string {
+  const { message = problem } = (problem ?? {}) as { message?: unknown };
+  return String(message).trim().replace(/\s*[\p{Cc}\p{Zl}\p{Zp}]+\s*/gu, " ");
+}
