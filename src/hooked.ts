@@ -46,6 +46,8 @@ export interface HookResult {
   readonly error?: unknown;
   /** It failed. Default: the codec says. */
   readonly failed?: boolean | undefined;
+  /** Nothing can stand beside it: an image alone. Default false. */
+  readonly silent?: boolean | undefined;
 }
 
 /** What goes to the model of a read that was finished. */
@@ -139,14 +141,12 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
       ...(text === undefined ? {} : { text }),
     };
     const outcome = await halves.finish(callId, given);
-    const { asked, made, key } = read, isShort = made !== asked;
+    const { asked, made, key } = read, isShort = made !== asked, { silent = false } = told;
     const replaces = asked.answerable === true && !outcome.failed && !outcome.again && !("result" in outcome);
     const annotations = outcome.again && isShort ? [remainder(read, outcome, attempt)] : outcome.annotations;
-    if (outcome.again && isShort) {
-      owe(key);
-      attempt(() => outcome.discard?.());
-    }
-    if (!annotations.length) return undefined;
+    if (isShort && (outcome.again || silent)) owe(key);
+    if (outcome.again && isShort || silent) attempt(() => outcome.discard?.());
+    if (!annotations.length || silent) return undefined;
     return { annotations, text: annotations.map(({ text }) => text).join("\n\n"), replaces };
   };
 

@@ -99,6 +99,11 @@ interface Output {
   content?: unknown;
 }
 
+/** The blocks of an MCP tool's result. */
+function blocksOf(content: unknown): readonly { type?: unknown }[] {
+  return Array.isArray(content) ? content : [];
+}
+
 /** opencode's own results, and those of MCP tools, which come as they are. */
 const opencodeCodec: Codec = {
   text(result) {
@@ -147,7 +152,8 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         if (isNested(callId)) return;
         const { output: text, content } = output as Output, result = text ?? content;
         host.accept(sessionID, { callId, tool, result, args, topLevel: topLevel.get(sessionID) });
-        const verdict = await host.reads.finish(callId, { result: output });
+        const silent = typeof text !== "string" && !blocksOf(content).some(({ type }) => type === "text");
+        const verdict = await host.reads.finish(callId, { result: output, silent });
         if (verdict) put(verdict, output);
       }),
     "experimental.chat.messages.transform": (_, { messages }) =>

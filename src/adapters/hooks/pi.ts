@@ -216,7 +216,8 @@ function watchReads(pi: PiApi, host: HostReads): void {
       const { toolName: tool, toolCallId: callId, parentToolCallId, input: args, content, isError } = event;
       if (parentToolCallId !== undefined) return undefined;
       host.accept(idOf(context), { callId, tool, result: content, args, topLevel: true });
-      const verdict = await reads.finish(callId, { result: content, failed: isError });
+      const silent = !content.some(({ type }) => type === "text"); // an image stays alone
+      const verdict = await reads.finish(callId, { result: content, failed: isError, silent });
       if (!verdict) return undefined;
       const block: PiBlock = { type: "text", text: verdict.text }, { structuredContent } = event;
       return { content: verdict.replaces ? [block] : [...content, block], structuredContent };
