@@ -312,6 +312,31 @@ describe("tools of the caller's own", () => {
       await assertRejects(async () => await runner(tools, {}, abort.signal), Anthropic.APIUserAbortError);
       assertEquals(seen.slice(0, 2), ["call_1", true]);
     }));
+
+  it("do not wait for a map when the runner is aborted", () => {
+    const abort = new AbortController(), seen: unknown[] = [];
+    const summarizer = {
+      maker: "model:slow",
+      version: 1,
+      summarize: (_: unknown, { signal }: { signal: AbortSignal }) =>
+        new Promise<undefined>((_, reject) => {
+          signal.addEventListener("abort", () => reject(seen.push("the map") && signal.reason), { once: true });
+          abort.abort();
+        }),
+    };
+    return inScene(
+      script(calling(["open", "call_1", { path: "long.ts" }])),
+      async ({ put, root, runner, waymark }) => {
+        await put("long.ts", code(300));
+        const open = { name: "open", input_schema: { type: "object" as const }, parse: (input: unknown) => input };
+        const run = () => (seen.push("the tool"), code(300));
+        const tools = [anthropicTool({ ...open, run }, waymark, { dialect, workdir: root })];
+        await assertRejects(async () => await runner(tools, {}, abort.signal), Anthropic.APIUserAbortError);
+        assertEquals(seen[0], "the map");
+      },
+      { waymark: { summarizer, limits: { timeoutMs: 60_000 } } },
+    );
+  });
 });
 
 describe("the text editor and the memory tool", () => {
@@ -474,23 +499,19 @@ describe("requests told from a runner", () => {
     }));
 
   it("keep two conversations over one Waymark apart", () =>
-    inScene((request, index) => {
-      const calls = request.messages.filter(({ role }) => role === "assistant").length;
-      return script(calling(read(`call_${index}`, "long.ts", [1, 100])))(request, calls ? 1 : 0);
+    inScene((request) => {
+      const answered = request.messages.filter(({ role }) => role === "assistant").length;
+      return script(...["a", "b"].map((id) => calling(read(`call_${id}`, "long.ts", [1, 100]))))(request, answered);
     }, async ({ api, client, put, root, waymark }) => {
       await put("long.ts", code(300));
-      for (let at = 0; at < 2; at++) {
-        const session = createSession();
+      for (const session of [createSession(), createSession()]) {
         const tools = anthropicTools([betaReadTool({ workdir: root })], waymark, { workdir: root, session });
         const messages = [{ role: "user" as const, content: "Read it." }];
-        await followRunner(
-          client.beta.messages.toolRunner({ model: "claude-opus-5-5", max_tokens: 99, messages, tools }),
-          { session },
-        );
+        const params = { model: "claude-opus-5-5", max_tokens: 99, messages, tools };
+        await followRunner(client.beta.messages.toolRunner(params), { session });
+        assertEquals(shownOf(api.requests.at(-1), "call_a").text, code(100).trimEnd());
+        assertMatch(shownOf(api.requests.at(-1), "call_b").text, /^\[waymark reference: .* since turn 1, /);
       }
-      const [first, second] = [api.requests[1], api.requests[3]];
-      assertEquals(shownOf(first, "call_0").text, code(100).trimEnd());
-      assertEquals(shownOf(second, "call_2").text, code(100).trimEnd());
     }));
 
   it("are noted for forks as they are on the wire", () =>

@@ -16,7 +16,9 @@ import { asEvents } from "../messages_stream.ts";
 
 /** The binary the SDK starts on this machine; `undefined` where its package is not installed. */
 export const binary: string | undefined = [
-  `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude${process.platform === "win32" ? ".exe" : ""}`,
+  `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude${
+    process.platform === "win32" ? ".exe" : ""
+  }`,
 ].map((path) => fileURLToPath(new URL(`node_modules/${path}`, import.meta.url))).find((path) => existsSync(path));
 
 /** Why no test of this host can run here; `false` where it can. */
@@ -69,6 +71,8 @@ export interface Claude {
   readonly requests: readonly Request[];
   /** A person's words: resolves when the model has had its say. */
   say(text: string): Promise<void>;
+  /** A person stops what is going on. */
+  interrupt(): Promise<unknown>;
   /** Everything the SDK told. */
   readonly messages: readonly SDKMessage[];
   close(): Promise<void>;
@@ -161,6 +165,7 @@ export async function startClaude({ root, script, options, home: given }: Claude
       wake();
       await answered.promise;
     },
+    interrupt: () => running.interrupt(),
     async close() {
       isOver = true;
       answered.promise.catch(() => {});
@@ -217,7 +222,7 @@ export function hookWords({ messages }: Request): string[] {
   const texts = messages.filter(({ role }) => role === "system").map(({ content }) =>
     typeof content === "string" ? content : content.map(({ text }) => text).join("\n\n")
   );
-  return texts.flatMap((text) => text.split(/\n*(?=^PostToolUse(?:Failure)?:\w+ hook additional context: )/m)).filter((text) =>
-    text.startsWith("PostToolUse")
-  );
+  return texts.flatMap((text) => text.split(/\n*(?=^PostToolUse(?:Failure)?:\w+ hook additional context: )/m)).filter((
+    text,
+  ) => text.startsWith("PostToolUse"));
 }

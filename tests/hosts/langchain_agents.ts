@@ -9,9 +9,12 @@ import { it as nodeIt, test as nodeTest } from "node:test";
 export const it = (name: string, run: () => Promise<void>): void => void nodeIt(name, () => outside(run));
 
 /** The same for `test`. */
-export const test = Object.assign((name: string, run: () => Promise<void>): void => void nodeTest(name, () => outside(run)), {
-  skip: (name: string, run: () => void): void => void nodeTest.skip(name, run),
-});
+export const test = Object.assign(
+  (name: string, run: () => Promise<void>): void => void nodeTest(name, () => outside(run)),
+  {
+    skip: (name: string, run: () => void): void => void nodeTest.skip(name, run),
+  },
+);
 
 function outside(run: () => Promise<void>): Promise<void> {
   return AsyncLocalStorageProviderSingleton.getInstance().run(undefined, run);

@@ -18,7 +18,7 @@ import { conformance } from "@waymark/waymark/conformance";
 import { scriptedModel } from "@waymark/waymark/testing";
 import { toolUseSummary } from "@waymark/waymark/tool-use";
 import { code, inFolder, put } from "../support.ts";
-import { it, results, type ScriptedCall, scripted, ScriptedModel, test, textOf } from "./langchain_agents.ts";
+import { it, results, scripted, type ScriptedCall, ScriptedModel, test, textOf } from "./langchain_agents.ts";
 
 const host = { createMiddleware, ToolMessage };
 const anything = { type: "object", properties: {}, additionalProperties: true } as const;
@@ -51,7 +51,10 @@ interface Setup {
 }
 
 /** An agent with the guards, and the model it asks. */
-function guarded(model: ScriptedModel, { tools = [readFile], options, before = [], waymark, checkpointer }: Setup = {}) {
+function guarded(
+  model: ScriptedModel,
+  { tools = [readFile], options, before = [], waymark, checkpointer }: Setup = {},
+) {
   const guard = langchainMiddleware(host, waymark ?? createWaymark({ cache: false, onNotice: () => {} }), options);
   return createAgent({ model, tools, middleware: [...before, guard], ...checkpointer && { checkpointer } });
 }
@@ -108,7 +111,9 @@ describe("an agent of LangChain", () => {
       const model = scripted(paths.map((path, at) => call(`c${at}`, { path })));
       await guarded(model).invoke(go);
       const all = results(model);
-      [210, 220, 230].forEach((lines, at) => assertStringIncludes(textOf(all.get(`c${at}`)), `lines 1-200 of ${lines}`));
+      [210, 220, 230].forEach((lines, at) =>
+        assertStringIncludes(textOf(all.get(`c${at}`)), `lines 1-200 of ${lines}`)
+      );
     }));
 
   it("keeps everything else of a message that gets a map: id, artifact, status, metadata and the rest", () =>
@@ -213,9 +218,10 @@ describe("a tool of LangChain that throws", () => {
       assertEquals([textOf(results(model).get("a")), tries], ["at last", 3]);
 
       const told = toolErrorMiddleware({ onError: (error) => `Told: ${(error as Error).constructor.name}` });
-      const other = scripted([call("a", { path })]), fail = make("read_file", () => {
-        throw new RangeError("x");
-      });
+      const other = scripted([call("a", { path })]),
+        fail = make("read_file", () => {
+          throw new RangeError("x");
+        });
       await guarded(other, { tools: [fail], before: [told], options: { toolErrors: "throw" } }).invoke(go);
       assertEquals(textOf(results(other).get("a")), "Told: RangeError");
     }));
@@ -290,7 +296,10 @@ describe("what an agent was shown", () => {
       const model = scripted(...again(path), [call("c", { path })]);
       await guarded(model).invoke(go);
       const all = results(model), [reference] = [textOf(all.get("b"))];
-      assertMatch(reference, /^\[waymark reference: .*short\.ts lines 1-60 of 60 are unchanged since turn 1, shown above\]$/);
+      assertMatch(
+        reference,
+        /^\[waymark reference: .*short\.ts lines 1-60 of 60 are unchanged since turn 1, shown above\]$/,
+      );
       const { name, status, tool_call_id } = all.get("b")!;
       assertEquals([name, status, tool_call_id], ["read_file", "success", "b"]);
       assertStringIncludes(textOf(all.get("c")), "function f60(");
@@ -305,7 +314,6 @@ describe("what an agent was shown", () => {
       await guarded(model, { before: [summary], checkpointer: new MemorySaver() }).invoke(go, thread("T"));
       assert(summarizer.requests.length > 0);
       assertStringIncludes(textOf(results(model).get("b")), "function f60(");
-
     }));
 
   it("is shown again where other middleware clears it from the request alone", () =>
@@ -365,7 +373,9 @@ describe("what an agent was shown", () => {
       const path = put(folder, "short.ts", code(60));
       let fails = 2;
       const turns = [...again(path)] as (readonly ScriptedCall[])[];
-      const model = new ScriptedModel(() => turns.length === 1 && fails-- > 0 ? new Error("503") : turns.shift() ?? "done");
+      const model = new ScriptedModel(() =>
+        turns.length === 1 && fails-- > 0 ? new Error("503") : turns.shift() ?? "done"
+      );
       const retry = createMiddleware({
         name: "retry",
         async wrapModelCall(request, next) {
@@ -415,7 +425,12 @@ describe("beside reads", () => {
         return "asked";
       });
       const model = scripted([call("a", { path })], [call("t", {}, "ask")], [call("b", { path })]);
-      const agent = createAgent({ model, tools: [readFile, ask], middleware: [guard], checkpointer: new MemorySaver() });
+      const agent = createAgent({
+        model,
+        tools: [readFile, ask],
+        middleware: [guard],
+        checkpointer: new MemorySaver(),
+      });
       await agent.invoke(go, thread("T"));
       assertStringIncludes(textOf(results(innerModel).get("i")), "function f60(");
       assertStringIncludes(textOf(results(model).get("b")), "[waymark reference: ");

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, it, test } from "node:test";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import {
   createSession,
   createWaymark,
@@ -45,7 +45,7 @@ interface World extends PiLoop {
   /** One call of a turn of its own: its result. */
   one(args: object, name?: string): Promise<Message>;
   /** The texts of it. */
-  texts(args: object, name?: string): Promise<string[]>;
+  texts(args: object): Promise<string[]>;
 }
 
 interface WorldSetup extends Partial<Omit<PiSetup, "extensions">> {
@@ -71,7 +71,7 @@ async function inWorld(setup: WorldSetup, run: (world: World) => Promise<void>):
   const one: World["one"] = async (args, name = "read") =>
     (await loop.turn([{ args, name, callId: `call_${++serial}` }]))[0]!;
   try {
-    await run({ ...loop, root, one, texts: async (args, name) => textsOf(await one(args, name)) });
+    await run(Object.assign(loop, { root, one, texts: async (args: object) => textsOf(await one(args)) }));
     assertEquals(loop.errors, []);
   } finally {
     await loop.close();
@@ -223,6 +223,17 @@ describe("pi", { skip: isOld ? "pi 1.6 needs Node 22.19" : false }, () => {
       assertMatch((await texts({ path: "short.ts" }))[0]!, /^\[waymark reference/);
     }));
 
+  it("knows in a fork what its conversation began with, and nothing of it in a new one", () =>
+    inWorld({}, async (world) => {
+      assertEquals(await world.texts({ path: "short.ts" }), [code(120)]);
+      const before = world.session.sessionId;
+      await world.fork();
+      assertNotEquals(world.session.sessionId, before);
+      assertMatch((await world.texts({ path: "short.ts" }))[0]!, /^\[waymark reference/);
+      await world.renew();
+      assertEquals(await world.texts({ path: "short.ts" }), [code(120)]);
+    }));
+
   it("leaves the reads of scripts alone", () => {
     const results: unknown[] = [];
     const script = {
@@ -236,8 +247,8 @@ describe("pi", { skip: isOld ? "pi 1.6 needs Node 22.19" : false }, () => {
         return { content: [{ type: "text", text: "done" }], details: undefined };
       },
     } as unknown as ToolDefinition;
-    return inWorld({ tools: [script] }, async ({ texts }) => {
-      assertEquals(await texts({}, "script"), ["done"]);
+    return inWorld({ tools: [script] }, async ({ one }) => {
+      assertEquals(textsOf(await one({}, "script")), ["done"]);
       assertEquals(results, [code(1000), [{ type: "text", text: code(1000) }]]);
     });
   });

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConformanceHost, HostCall, ReadTool, Shown } from "@waymark/waymark/conformance";
-import type { ExtensionFactory, InlineExtension, ToolDefinition } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionFactory, InlineExtension, ToolDefinition } from "@earendil-works/pi-coding-agent";
 
 const pi = await import("@earendil-works/pi-coding-agent");
 const { fauxAssistantMessage, fauxProvider, fauxToolCall } = await import("@earendil-works/pi-ai");
@@ -32,8 +32,6 @@ export interface PiSetup {
   readonly tool?: ReadTool | undefined;
   /** More tools. */
   readonly tools?: readonly ToolDefinition[];
-  /** More of the tools that are there. */
-  readonly defaultTools?: string[];
   /** Told the fields of each request, as a provider tells of what it sends. */
   readonly payload?: object;
 }
@@ -55,29 +53,32 @@ export async function openPi(setup: PiSetup) {
     authPath: join(agentDir, "auth.json"),
     modelsPath: join(agentDir, "models.json"),
   });
-  const resourceLoader = new pi.DefaultResourceLoader({
-    cwd,
-    agentDir,
-    extensionFactories: [(api) => api.registerProvider(faux.provider), ...setup.extensions],
+  const extensionFactories = [(api: ExtensionAPI) => api.registerProvider(faux.provider), ...setup.extensions];
+  const { tool } = setup, customTools = [...tool ? [replaced(cwd, tool)] : [], ...setup.tools ?? []];
+  const settingsManager = pi.SettingsManager.inMemory({
+    retry: { enabled: false },
+    compaction: { enabled: false, keepRecentTokens: 1 },
   });
-  await resourceLoader.reload();
-  const { tool } = setup;
-  const { session } = await pi.createAgentSession({
-    cwd,
-    agentDir,
-    modelRuntime,
-    model: faux.getModel(),
-    resourceLoader,
-    sessionManager: pi.SessionManager.inMemory(cwd),
-    settingsManager: pi.SettingsManager.inMemory({
-      retry: { enabled: false },
-      compaction: { enabled: false, keepRecentTokens: 1 },
-      ...setup.defaultTools && { defaultTools: setup.defaultTools },
-    }),
-    customTools: [...tool ? [replaced(cwd, tool)] : [], ...setup.tools ?? []],
-  });
+  const runtime = await pi.createAgentSessionRuntime(async ({ cwd, sessionManager, sessionStartEvent }) => {
+    const services = await pi.createAgentSessionServices({
+      cwd,
+      agentDir,
+      modelRuntime,
+      settingsManager,
+      resourceLoaderOptions: { extensionFactories },
+    });
+    const made = await pi.createAgentSessionFromServices({
+      services,
+      sessionManager,
+      customTools,
+      model: faux.getModel(),
+      ...sessionStartEvent && { sessionStartEvent },
+    });
+    return { ...made, services, diagnostics: services.diagnostics };
+  }, { cwd, agentDir, sessionManager: pi.SessionManager.inMemory(cwd) });
   const errors: unknown[] = [];
-  await session.bindExtensions({ onError: (error) => void errors.push(error) });
+  const bind = () => runtime.session.bindExtensions({ onError: (error) => void errors.push(error) });
+  await bind();
 
   /** One turn: the model makes these calls at once. What it is shown of each, as pi has it. */
   const turn = async (calls: readonly PiCall[], signal?: AbortSignal): Promise<Message[]> => {
@@ -89,7 +90,7 @@ export async function openPi(setup: PiSetup) {
       ) => (requests.push(structuredClone(messages)), fauxAssistantMessage(made, { stopReason: "toolUse" })),
       ({ messages }) => (requests.push(next = structuredClone(messages)), fauxAssistantMessage("done")),
     ]);
-    const abort = (): void => void session.abort();
+    const { session } = runtime, abort = (): void => void session.abort();
     signal?.addEventListener("abort", abort, { once: true });
     await session.prompt("go on");
     signal?.removeEventListener("abort", abort);
@@ -97,7 +98,19 @@ export async function openPi(setup: PiSetup) {
     return calls.map(({ callId }) => messages.findLast((message) => message.toolCallId === callId));
   };
   return {
-    session,
+    get session() {
+      return runtime.session;
+    },
+    /** The conversation so far goes on in another session. */
+    async fork() {
+      await runtime.fork(runtime.session.sessionManager.getLeafId()!, { position: "at" });
+      await bind();
+    },
+    /** Another conversation. */
+    async renew() {
+      await runtime.newSession();
+      await bind();
+    },
     faux,
     requests,
     errors,
@@ -106,7 +119,7 @@ export async function openPi(setup: PiSetup) {
     ask: async (calls: readonly PiCall[], signal?: AbortSignal): Promise<Shown[]> =>
       (await turn(calls, signal)).map(shown),
     async close() {
-      session.dispose();
+      await runtime.dispose();
       await rm(agentDir, { recursive: true, force: true });
     },
   };
