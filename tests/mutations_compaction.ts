@@ -8,6 +8,23 @@ import type { Mutation } from "./mutations.ts";
 
 export const compactionMutations: readonly Mutation[] = [
   {
+    guarantee: "a fork of a request that is marked as a whole writes nothing to the cache",
+    file: "src/compaction/fork.ts",
+    from: 'shape.name === "openai" ? request : withPinnedMark(request);',
+    to: "withPinnedMark(request) && request;",
+    test: "compaction/wire_test.ts",
+    named:
+      "a fork on the wire > of a request that is marked as a whole reads all of it and writes nothing: the mark stays on its last block (five minutes)",
+  },
+  {
+    guarantee: "a fork has at most four marks for the cache",
+    file: "src/compaction/prefix.ts",
+    from: "countMarks(pinned) > MOST_MARKS ? undefined : pinned;",
+    to: "pinned;",
+    test: "compaction/fork_test.ts",
+    named: "a mark on the whole request > refuses a fork where there would be more than four, or none can be",
+  },
+  {
     guarantee: "a call that nobody answers any more has a result",
     file: "src/compaction/history.ts",
     from: "    if (facts.isHuman) this.#giveUp();\n",

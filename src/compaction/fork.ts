@@ -2,7 +2,8 @@
  * The fork: the last request once more, with one message of the user's after it, or why there is none. Pure.
  *
  * Promised: nothing of the recorded request is changed, left out or added but that one message, so that all that was cached of
- * it is read again; a span that is not in it to the letter is a refusal, never a guess; the first refusal that applies, in the
+ * it is read again; a mark for the cache on the whole of it stands on its last block instead, where it was taken to be, so that
+ * nothing of the fork is written; a span that is not in it to the letter is a refusal, never a guess; the first refusal that applies, in the
  * order of {@linkcode ForkRefusal}, is the reason. Absent: a system message, a schema, a mark for the cache; where the recorded
  * request has a schema or forces a tool call, neither can be dropped without losing the cache, so there is no fork.
  *
@@ -10,7 +11,7 @@
  */
 
 import { estimateTokens } from "./estimate.ts";
-import { cacheMarks, endsInThinking, findRun, isPlain, listField } from "./prefix.ts";
+import { cacheMarks, endsInThinking, findRun, isPlain, listField, withPinnedMark } from "./prefix.ts";
 import { type CacheFacts, cacheFacts } from "./prices.ts";
 import { forkWords } from "./prompt.ts";
 import type { ForkSnapshot, Recorded } from "./recorder.ts";
@@ -117,6 +118,9 @@ function plan(input: ForkInput): ForkPlan | Refused {
 
   const unfit = whyUnfit(request);
   if (unfit) return refuse("build-failed", unfit);
+  // The words of OpenAI are read by gateways, each of which has a mark of its own.
+  const pinned = shape.name === "openai" ? request : withPinnedMark(request);
+  if (!pinned) return refuse("build-failed", "its mark for the cache, on the whole of it, can stand on no block");
   const first = told[start]!, last = told[start + span.length - 1]!;
   const words = forkWords({
     first,
@@ -127,7 +131,7 @@ function plan(input: ForkInput): ForkPlan | Refused {
   }, input.tokenFor(first.text + last.text));
   const appended = shape.user(words);
   return {
-    request: { ...request, [list]: [...prefix, appended] },
+    request: { ...pinned, [list]: [...pinned[list] as readonly HostMessage[], appended] },
     model,
     prefixMessages: prefix.length,
     prefixTokens,

@@ -75,9 +75,75 @@ export interface CacheMarks {
 /** What of a request is marked for the provider's cache. */
 export function cacheMarks(request: SentRequest): CacheMarks {
   const list = listField(request);
-  const mark = request["cache_control"] ?? lastMark(list && request[list]);
-  const isLong = (isPlain(mark) && mark["ttl"] === "1h") || request["prompt_cache_retention"] === "24h";
-  return { areMessagesMarked: isPlain(mark), isLong };
+  const mark = ownMark(request) ?? lastMark(list && request[list]);
+  return { areMessagesMarked: isPlain(mark), isLong: isLong(mark) || request["prompt_cache_retention"] === "24h" };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The mark that an object has itself, in the provider's words or the AI SDK's. */
+function ownMark(value: Fields): Fields | undefined {
+  const { cache_control: mark, providerOptions: options } = value;
+  if (isPlain(mark)) return mark;
+  const own = isPlain(options) && isPlain(options["anthropic"]) ? options["anthropic"]["cacheControl"] : undefined;
+  return isPlain(own) ? own : undefined;
+}
+
+/** An object with this mark, in the words that `like` has its own in, or without one. */
+function marked(value: Fields, like: Fields, mark: Fields | undefined): Fields {
+  const isPlainMark = isPlain(like["cache_control"]);
+  const { cache_control: _mark, ...rest } = value;
+  if (isPlainMark) return mark ? { ...rest, cache_control: mark } : rest;
+  const options = isPlain(value["providerOptions"]) ? value["providerOptions"] : {};
+  const { cacheControl: _own, ...own } = isPlain(options["anthropic"]) ? options["anthropic"] : {};
+  return { ...value, providerOptions: { ...options, anthropic: mark ? { ...own, cacheControl: mark } : own } };
+}
+
+/** Most marks a request may have. */
+const MOST_MARKS = 4;
+
+/**
+ * A request whose mark for the whole of it stands where the provider takes that to be, on the last block of its messages that
+ * can have one: there it stays when a message is put behind it. The very same request where it has none; `undefined` where the
+ * mark can stand on no block, or not beside the others.
+ */
+export function withPinnedMark(request: SentRequest): SentRequest | undefined {
+  const mark = ownMark(request), list = listField(request);
+  if (!mark || !list) return request;
+  const messages = request[list] as readonly HostMessage[], rest = marked(request, request, undefined);
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at]!, isText = typeof message["content"] === "string";
+    const blocks: unknown = asBlocks("content", message["content"]);
+    const last = Array.isArray(blocks) ? blocks.findLastIndex(canBeMarked) : -1;
+    if (last < 0) continue;
+    const all = blocks as readonly Fields[], block = all[last]!;
+    const before = ownMark(block) ?? (last === all.length - 1 ? ownMark(message) : undefined);
+    if (before) return isLong(before) === isLong(mark) ? rest : undefined;
+    const isOnMessage = isText && !isPlain(request["cache_control"]); // a text that must stay one
+    const other = isOnMessage
+      ? marked(message, request, mark)
+      : { ...message, content: all.map((one, index) => index === last ? marked(one, request, mark) : one) };
+    const pinned = { ...rest, [list]: messages.map((one, index) => index === at ? other : one) };
+    return countMarks(pinned) > MOST_MARKS ? undefined : pinned;
+  }
+  return undefined;
+}
+
+/** Whether a block can have a mark: reasoning and empty texts cannot. */
+function canBeMarked(block: unknown): boolean {
+  return isPlain(block) && !isThinking(block) && !(block["type"] === "text" && block["text"] === "");
+}
+
+function isLong(mark: unknown): boolean {
+  return isPlain(mark) && mark["ttl"] === "1h";
+}
+
+function countMarks(value: unknown): number {
+  if (!Array.isArray(value) && !isPlain(value)) return 0;
+  return Object.entries(value).reduce(
+    (sum, [name, inner]) => sum + (MARKS.has(name) && isPlain(inner) ? 1 : countMarks(inner)),
+    0,
+  );
 }
 
 /** The last mark in a value, in the order of its text. */
@@ -94,6 +160,10 @@ function lastMark(value: unknown): unknown {
 export function endsInThinking(messages: readonly HostMessage[], lastHuman: number): boolean {
   return messages.slice(lastHuman + 1).some(({ content }) =>
     Array.isArray(content) &&
-    content.some((block) => isPlain(block) && /^(?:redacted_)?thinking$|^reasoning$/.test(String(block["type"])))
+    content.some((block) => isPlain(block) && isThinking(block))
   );
+}
+
+function isThinking(block: Fields): boolean {
+  return /^(?:redacted_)?thinking$|^reasoning$/.test(String(block["type"]));
 }

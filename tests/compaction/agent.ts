@@ -58,6 +58,8 @@ export interface RunOptions {
   readonly tasks?: readonly Task[];
   /** Fields of every request of the agent's. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** Whether the last block of each request is marked for the cache. Default true. */
+  readonly marks?: boolean;
   /** What is told the compactor. Default: requests, and usage with the ids of answers. */
   readonly notes?: { readonly requests?: boolean; readonly usage?: boolean; readonly ids?: boolean };
   /** What the API answers a fork. Default: a summary. */
@@ -101,7 +103,13 @@ async function send(sdk: Anthropic, request: Readonly<Record<string, unknown>>):
 
 /** Runs all tasks, one request after the other, and closes everything. */
 export async function runAgent(options: RunOptions = {}): Promise<Run> {
-  const { compaction: { sender = anthropicSender, ...compaction } = {}, fields = {}, notes = {}, before } = options;
+  const {
+    compaction: { sender = anthropicSender, ...compaction } = {},
+    fields = {},
+    notes = {},
+    before,
+    marks = true,
+  } = options;
   const { requests: notesRequests = true, usage: notesUsage = true, ids = true } = notes;
   const clock = fakeClock(), summary = "## Requests and decisions\nLook at all of it.";
   const script: Reply[] = [];
@@ -137,7 +145,7 @@ export async function runAgent(options: RunOptions = {}): Promise<Run> {
       system: [{ type: "text", text: SYSTEM, ...MARK }],
       tools: TOOLS,
       ...fields,
-      messages: marked(compactor.view()),
+      messages: marks ? marked(compactor.view()) : compactor.view(),
     };
     script.push(answer);
     const reply = await send(sdk, request);

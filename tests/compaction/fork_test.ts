@@ -1,10 +1,17 @@
-import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStrictEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import { Anthropic } from "@anthropic-ai/sdk";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
 import { planFork } from "../../src/compaction/fork.ts";
-import { cacheMarks, canonical, findRun } from "../../src/compaction/prefix.ts";
+import { cacheMarks, canonical, findRun, withPinnedMark } from "../../src/compaction/prefix.ts";
 import { createRecorder } from "../../src/compaction/recorder.ts";
 import { describeScope, EXCERPT_MAX, headOf, tailOf } from "../../src/compaction/scope.ts";
 import { aiSdkShape, anthropicShape, openaiShape } from "../../src/compaction/shapes.ts";
@@ -276,6 +283,90 @@ describe("marks for the cache", () => {
     const both = [...marked({ ttl: "1h" }).messages!, ...marked({ ttl: "5m" }).messages!];
     assertEquals(cacheMarks({ messages: both }).isLong, false);
     assertEquals(cacheMarks({ messages: [], prompt_cache_retention: "24h" }).isLong, true);
+  });
+});
+
+describe("a mark on the whole request", () => {
+  const mark = { type: "ephemeral" }, long = { type: "ephemeral", ttl: "1h" };
+  const text = (text: string, more: object = {}): HostMessage => ({ type: "text", text, ...more });
+  const user = (content: unknown, more: object = {}): HostMessage => ({ role: "user", content, ...more });
+  const request = (messages: readonly HostMessage[], fields: object = { cache_control: mark }): SentRequest => ({
+    model: "claude-opus-5",
+    system: [text("S", { cache_control: mark })],
+    tools: [],
+    messages,
+    ...fields,
+  });
+  const pinned = (...args: Parameters<typeof request>): SentRequest | undefined => withPinnedMark(request(...args));
+
+  it("stands on the last block of the messages instead, for as long a time, and everything else as it was", () => {
+    const before = [user("a"), user([text("b"), text("c")])];
+    for (const cache_control of [mark, long]) {
+      const { messages, ...rest } = pinned(before, { cache_control })!;
+      assertEquals(messages, [before[0]!, user([text("b"), text("c", { cache_control })])]);
+      const { messages: _messages, ...plain } = request(before, {});
+      assertEquals(JSON.stringify(rest), JSON.stringify(plain));
+    }
+    assertEquals(before[1], user([text("b"), text("c")]));
+  });
+
+  it("makes a text the block it means, and passes over what can have none: reasoning and empty texts", () => {
+    const thought = { type: "thinking", thinking: "hm", signature: "c2ln" };
+    const there = [user([text("a", { cache_control: mark })])];
+    assertEquals(pinned([user("a")])!.messages, there);
+    for (const more of [user([]), user(""), user([text("")]), { role: "assistant", content: [thought] }]) {
+      assertEquals(pinned([user("a"), more])!.messages, [...there, more]);
+    }
+    const half = { role: "assistant", content: [text("b"), thought] };
+    assertEquals(pinned([half])!.messages, [{ ...half, content: [text("b", { cache_control: mark }), thought] }]);
+  });
+
+  it("is gone where the block has the same one itself, and a fork is refused where the two differ", () => {
+    const messages = [user([text("a", { cache_control: { ...mark, ttl: "5m" } })])];
+    assertEquals(pinned(messages), request(messages, {}));
+    assertEquals(pinned(messages, { cache_control: long }), undefined);
+  });
+
+  it("refuses a fork where there would be more than four, or none can be", () => {
+    const more = (count: number): HostMessage[] =>
+      Array.from({ length: count }, (_, at) => user([text(`${at}`, { cache_control: mark })]));
+    assertEquals(pinned([...more(2), user("a")])!.messages!.at(-1), user([text("a", { cache_control: mark })]));
+    assertEquals(pinned([...more(3), user("a")]), undefined);
+    assertEquals(pinned([]), undefined);
+    const plan = fork({ ...request([...more(3), ...SPAN]), tools: [] });
+    assertEquals("refusal" in plan && [plan.refusal, plan.detail], [
+      "build-failed",
+      "its mark for the cache, on the whole of it, can stand on no block",
+    ]);
+  });
+
+  it("is the AI SDK's too, in its own words: on the last part, or on a message that is one text", () => {
+    const providerOptions = { anthropic: { cacheControl: mark, effort: "low" }, other: { a: 1 } };
+    const own = { providerOptions: { anthropic: { cacheControl: mark } } };
+    for (
+      const [last, expected] of [
+        [user([text("a"), text("b")]), user([text("a"), text("b", own)])],
+        [user("a"), user("a", own)],
+        [user([text("a")], own), user([text("a")], own)],
+      ] as const
+    ) {
+      const { messages, ...rest } = pinned([last], { providerOptions })!;
+      assertEquals(messages, [expected]);
+      assertEquals(rest["providerOptions"], { anthropic: { effort: "low" }, other: { a: 1 } });
+    }
+    assertEquals(cacheMarks(request([user("a")], { providerOptions })).areMessagesMarked, true);
+  });
+
+  it("is left where there is none, and in the words of OpenAI", () => {
+    for (const fields of [{}, { cache_control: null }, { providerOptions: { openai: {} } }]) {
+      const plain = request([user("a")], fields);
+      assertStrictEquals(withPinnedMark(plain), plain);
+    }
+    const messages = [user("a"), { role: "assistant", content: "b" }];
+    const { request: sent } = fork({ model: "m", tools: [], messages, cache_control: mark }, messages, openaiShape) as {
+      request: SentRequest;
+    };
+    assertEquals([sent["cache_control"], sent.messages!.slice(0, 2)], [mark, messages]);
   });
 });
 

@@ -37,6 +37,13 @@ function parentOf(run: Run, fork: ReceivedRequest): ReceivedRequest {
   return parent;
 }
 
+/** Messages as a text in which a string and the one block of text that it means are the same. */
+const canonical = (messages: unknown): string =>
+  JSON.stringify((messages as HostMessage[]).map(({ role, content }) => ({
+    role,
+    content: typeof content === "string" ? [{ type: "text", text: content }] : content,
+  })));
+
 const cached = ({ cache_read_input_tokens: read, cache_creation_input_tokens: write }: Run["usages"][number]): number =>
   (read ?? 0) + (write ?? 0);
 const total = (usage: Run["usages"][number]): number => usage.input_tokens + cached(usage);
@@ -112,6 +119,36 @@ describe("a fork on the wire", LIMIT, () => {
         assertEquals([fork.path, fork.headers["anthropic-beta"]], [parent.path, parent.headers["anthropic-beta"]]);
       }
       assertEquals([run.compactor.stats().missed, run.compactor.stats().fallbacks], [0, 0]);
+    });
+  }
+
+  for (
+    const [what, ttl, system] of [
+      ["five minutes", {}, undefined],
+      ["an hour", { ttl: "1h" }, [HOUR]],
+    ] as const
+  ) {
+    it(`of a request that is marked as a whole reads all of it and writes nothing: the mark stays on its last block (${what})`, async () => {
+      const cache_control = { type: "ephemeral", ...ttl }, fields = { cache_control, ...(system ? { system } : {}) };
+      const run = await runAgent({ compaction: { callMode: "fork" }, fields, marks: false });
+      assertGreater(run.forks.length, 1);
+      const calls = run.events.flatMap(({ what, call }) => what === "made" && call ? [call] : []);
+      for (const [index, { usage }] of calls.entries()) {
+        const { messages, cache_control: whole, diagnostics: _asked, ...rest } = run.forks[index]!.body!;
+        const begun = (messages as HostMessage[]).slice(0, -1), last = begun.at(-1)!["content"] as HostMessage[];
+        assertEquals([whole, last.at(-1)!["cache_control"]], [undefined, cache_control]);
+        // But for that mark it is a request that was sent, and no other stands anywhere else in its messages.
+        const bare = (list: unknown): string => JSON.stringify(list).replace(/,"cache_control":\{[^}]*\}/g, "");
+        assertEquals(JSON.stringify(messages).split('"cache_control"').length, 2);
+        const at = run.requests.findIndex(({ body }) =>
+          canonical(body!.messages) === canonical(JSON.parse(bare(begun)))
+        );
+        const { messages: _messages, cache_control: _whole, ...parent } = run.requests[at]!.body!;
+        assertEquals(JSON.stringify(rest), JSON.stringify(parent));
+        assertEquals([usage.cacheRead, usage.cacheWrite], [total(run.usages[at]!), 0]);
+        assert(usage.input < 1_500, `${usage.input}`);
+      }
+      assertEquals([run.compactor.stats().missed, run.compactor.stats().fallbacks, run.notices], [0, 0, []]);
     });
   }
 
