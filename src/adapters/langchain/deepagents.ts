@@ -4,7 +4,7 @@
  * @module
  */
 
-import { stringOrBlocks } from "../../codecs.ts";
+import { stringOrBlocks, withoutGutter } from "../../codecs.ts";
 import type { Codec, FileSource } from "../../types.ts";
 
 /** A backend of deepagents, as far as it is used: files of the state, of a store, of a folder or of a sandbox. */
@@ -61,7 +61,7 @@ const HEADER = /^(?:\[[^\n]*\]\n)*@@ [^\n]*@@(?:\n|$)/;
 export const readFileCodec: Codec = {
   text(content) {
     const text = onlyText(content), header = text === undefined ? undefined : HEADER.exec(text)?.[0];
-    return header === undefined ? undefined : text!.slice(header.length);
+    return header === undefined ? undefined : withoutGutter(text!.slice(header.length));
   },
   failed: (content) => /^Error:/.test(onlyText(content) ?? ""),
   annotate: (content, annotations) => stringOrBlocks.annotate(content, annotations),
