@@ -11,7 +11,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { createSession, createWaymark, dialects, readGuideline } from "@waymark/waymark";
-import { aiRequests, aiSummarizeFileTool, aiTools } from "@waymark/waymark/adapters/ai";
+import { aiRequests, aiSummarizeFile, aiTools } from "@waymark/waymark/adapters/ai";
 
 const project = await mkdtemp(join(tmpdir(), "waymark-example-")), path = join(project, "routes.ts");
 await writeFile(
@@ -58,7 +58,7 @@ const scripted = new MockLanguageModelV4({
 const waymark = createWaymark({ root: project }), session = createSession();
 const tools = {
   ...aiTools({ read_file }, waymark, { dialect: dialects.plain, session }),
-  summarize_file: aiSummarizeFileTool(waymark),
+  summarize_file: aiSummarizeFile(waymark),
 };
 const model = wrapLanguageModel({ model: scripted, middleware: aiRequests({ session }) }); // behind any other middleware
 const { text, steps } = await generateText({

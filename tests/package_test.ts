@@ -30,6 +30,10 @@ const publicNames: Readonly<Record<string, string>> = {
     isAnnotationText offsetLimit readGuard readGuideline renderMap rereadGuard split startEnd stripAnnotations
     viewRange wrap wrapTools
   `,
+  "./adapters/ai": `
+    AiInputSchema AiRequest AiRequests AiRequestsOptions AiStep AiSummarizeFile AiToolOptions AiToolsOptions AiUsage
+    aiPrepareStep aiRequests aiSummarizeFile aiTool aiTools
+  `,
   "./cli": `
     CommandIo main
   `,

@@ -4,7 +4,7 @@
  * ```ts ignore
  * const tools = aiTools({ read, bash }, waymark, { dialect: dialects.plain, session });
  * const model = wrapLanguageModel({ model: anthropic("claude-sonnet-5"), middleware: aiRequests({ session }) });
- * await generateText({ model, tools: { ...tools, summarize_file: aiSummarizeFileTool(waymark) }, prompt, stopWhen });
+ * await generateText({ model, tools: { ...tools, summarize_file: aiSummarizeFile(waymark) }, prompt, stopWhen });
  * ```
  *
  * Promised: a tool keeps everything but `execute` and `toModelOutput`; one without `execute` is the very same object. What is
@@ -155,7 +155,7 @@ function sharedOf({ dialect, session, facts, streams }: AiToolOptions): WrapTool
 }
 
 /** The `summarize_file` tool, as the AI SDK takes tools. */
-export interface AiSummarizeFileTool {
+export interface AiSummarizeFile {
   /** What the model reads when it decides. */
   readonly description: string;
   /** What it takes, as a Standard Schema with its JSON schema. */
@@ -185,16 +185,16 @@ export interface AiInputSchema {
  * @example
  * ```ts
  * import { createWaymark } from "@waymark/waymark";
- * import { aiSummarizeFileTool } from "@waymark/waymark/adapters/ai";
+ * import { aiSummarizeFile } from "@waymark/waymark/adapters/ai";
  * import { asSchema, type ToolSet } from "ai";
  * import { assertEquals } from "@std/assert";
  *
- * const tools: ToolSet = { summarize_file: aiSummarizeFileTool(createWaymark({ cache: false })) };
+ * const tools: ToolSet = { summarize_file: aiSummarizeFile(createWaymark({ cache: false })) };
  * const { required } = await asSchema(tools.summarize_file!.inputSchema).jsonSchema;
  * assertEquals(required, ["path"]);
  * ```
  */
-export function aiSummarizeFileTool(waymark: Pick<Waymark, "summarizeFileTool">): AiSummarizeFileTool {
+export function aiSummarizeFile(waymark: Pick<Waymark, "summarizeFileTool">): AiSummarizeFile {
   const { description, parameters, execute } = waymark.summarizeFileTool();
   const schema = (): Record<string, unknown> => structuredClone(parameters); // the SDK writes into it
   return {

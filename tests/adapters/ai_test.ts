@@ -20,7 +20,7 @@ import * as sdk from "ai";
 import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { aiPrepareStep, aiRequests, aiSummarizeFileTool, aiTool, aiTools } from "../../src/adapters/ai.ts";
+import { aiPrepareStep, aiRequests, aiSummarizeFile, aiTool, aiTools } from "../../src/adapters/ai.ts";
 import { codecOf, lastOf, noted, noteIn } from "../../src/adapters/ai/output.ts";
 import { createCompactor } from "../../src/compaction.ts";
 import { dialects } from "../../src/dialects.ts";
@@ -450,7 +450,7 @@ describe("steps within a budget", () => {
 describe("summarize_file for the SDK", () => {
   it("has a schema that the SDK may write into without harm, and validates nothing itself", () =>
     guarding(async ({ waymark, path }) => {
-      const { description, inputSchema, execute } = aiSummarizeFileTool(waymark), made = waymark.summarizeFileTool();
+      const { description, inputSchema, execute } = aiSummarizeFile(waymark), made = waymark.summarizeFileTool();
       const schema = await asSchema(inputSchema).jsonSchema as { properties: object };
       assertEquals(schema as unknown, made.parameters);
       Object.assign(schema.properties, { more: {} });
@@ -466,7 +466,7 @@ describe("summarize_file for the SDK", () => {
 
   it("ends with the caller's abort", () =>
     guarding(async ({ waymark, path }) => {
-      const { execute } = aiSummarizeFileTool(waymark), abortSignal = AbortSignal.abort(new Error("enough"));
+      const { execute } = aiSummarizeFile(waymark), abortSignal = AbortSignal.abort(new Error("enough"));
       await assertRejects(() => execute({ path }, { abortSignal }));
     }));
 });
@@ -493,7 +493,7 @@ describe("the whole of it, in the SDK's own loop", () => {
       const { model: inner } = scripted({ specification: "v4" }, []);
       const model: LanguageModel = wrapLanguageModel({ model: inner as never, middleware: aiRequests({ compactor }) });
       const read = tool({ inputSchema: jsonSchema<Input>({ type: "object" }), execute: linesOf });
-      const tools = { ...aiTools({ read }, waymark, plain), summarize_file: aiSummarizeFileTool(waymark) };
+      const tools = { ...aiTools({ read }, waymark, plain), summarize_file: aiSummarizeFile(waymark) };
       const prepareStep = aiPrepareStep(compactor);
       const { text } = await generateText({ model, tools, prepareStep, stopWhen: isStepCount(3), prompt: "Go." });
       assertEquals([text, compactor.history().length], ["Done.", 1]);

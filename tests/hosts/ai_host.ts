@@ -9,7 +9,7 @@ import { assert, assertEquals, assertMatch, assertStrictEquals, assertStringIncl
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, it, test } from "node:test";
-import { aiPrepareStep, aiRequests, aiSummarizeFileTool, aiTool, aiTools } from "../../src/adapters/ai.ts";
+import { aiPrepareStep, aiRequests, aiSummarizeFile, aiTool, aiTools } from "../../src/adapters/ai.ts";
 import { createCompactor } from "../../src/compaction.ts";
 import { conformance, type ToolBlock } from "../../src/conformance.ts";
 import { dialects } from "../../src/dialects.ts";
@@ -589,7 +589,7 @@ for (const ai of AIS) {
 
     it("may be summarize_file, with its schema and its own words for what is wrong", () =>
       guarding(async (folder, waymark) => {
-        const path = put(folder, "long.ts", code(300)), tools = { summarize_file: aiSummarizeFileTool(waymark) };
+        const path = put(folder, "long.ts", code(300)), tools = { summarize_file: aiSummarizeFile(waymark) };
         const calls = [{ path }, { path: join(folder, "none.ts") }, {}].map((input, at) => ({
           tool: "summarize_file",
           id: `c${at}`,

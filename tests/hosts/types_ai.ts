@@ -7,7 +7,7 @@
 import * as ai7 from "ai";
 import * as ai6 from "ai-6";
 import { z } from "zod";
-import { aiPrepareStep, aiRequests, aiSummarizeFileTool, aiTool, aiTools } from "@waymark/waymark/adapters/ai";
+import { aiPrepareStep, aiRequests, aiSummarizeFile, aiTool, aiTools } from "@waymark/waymark/adapters/ai";
 import { createCompactor } from "@waymark/waymark/compaction";
 import { createSession, createWaymark, dialects } from "@waymark/waymark";
 
@@ -15,7 +15,7 @@ const session = createSession(), waymark = createWaymark({ session });
 const compactor = createCompactor({ budget: 100_000, shape: "ai-sdk", session });
 const middleware = aiRequests({ session, compactor });
 const prepareStep = aiPrepareStep(compactor);
-const summarize_file = aiSummarizeFileTool(waymark);
+const summarize_file = aiSummarizeFile(waymark);
 
 export async function seven(model: Parameters<typeof ai7.wrapLanguageModel>[0]["model"]): Promise<void> {
   const read = ai7.tool({
