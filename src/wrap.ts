@@ -143,7 +143,9 @@ export function wrapCalled<Tool extends ToolFunction>(
         return (async function* () {
           const outcome = await read(call, args, invoke);
           if (threw(outcome)) throw outcome.error;
-          return yield* await settle(outcome) as AsyncIterable<unknown>;
+          const settled = await settle(outcome) as AsyncIterable<unknown> | undefined;
+          if (typeof settled?.[Symbol.asyncIterator] === "function") return yield* settled;
+          yield settled; // no stream this time: it is not taken apart
         })();
       }
       return read(call, args, invoke).then((outcome) => {

@@ -283,6 +283,15 @@ describe("wrap()", () => {
     assertEquals(values, [`200 lines\n\n${map.text}`]);
   });
 
+  it("gives what is no stream this time in one piece where the host says that the function streams", async () => {
+    for (const [given, wanted] of [["text", `text\n\n${map.text}`], [["a", "b"], ["a", "b"]], [undefined, undefined]]) {
+      const read = wrap((_: Args): unknown => given, cap, { streams: true });
+      const values: unknown[] = [];
+      for await (const value of read({ path: "a.ts" }) as unknown as AsyncIterable<unknown>) values.push(value);
+      assertEquals(values, [wanted]);
+    }
+  });
+
   it("hands on an empty async iterable as an empty one", async () => {
     const read = wrap((_: Args) => ({ async *[Symbol.asyncIterator]() {} }), cap);
     for await (const _ of await read({ path: "a.ts" })) assert(false, "nothing is yielded");

@@ -38,7 +38,10 @@ export interface AiToolOptions extends Pick<WrapToolsOptions, "facts" | "streams
   readonly dialect: Dialect<any>;
   /** What the model calls it. Default: the first name the dialect knows. */
   readonly name?: string | undefined;
-  /** The conversation its results go to. Default: that of the `Waymark`, if it has one. */
+  /**
+   * The conversation its results go to, which {@linkcode aiRequests} is to tell what is in each request. Default: that of the
+   * `Waymark`, if it has one.
+   */
   readonly session?: Session | undefined;
   /** How its output carries text and annotations. Default: strings, content parts, MCP results, and objects with text. */
   // deno-lint-ignore no-explicit-any -- a codec is generic in the host's result
@@ -53,9 +56,10 @@ export interface AiToolsOptions extends Omit<AiToolOptions, "name"> {
 
 /**
  * Wraps a whole tool set: its read tools in the guards, and every other tool for digests where the `Waymark` has `toolUse`.
- * For one conversation, so that of a server make it for each request.
+ * It is for one conversation: a server makes it for each request, from the same tools.
  *
- * A tool whose `execute` is a plain function that returns an async iterable gives its last value alone; with `streams` all.
+ * A tool that streams is never answered by a reference. Where its `execute` is a plain function that returns an async iterable
+ * its last value alone is given; with `streams`, all.
  *
  * @example
  * ```ts

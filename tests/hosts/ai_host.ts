@@ -331,6 +331,18 @@ for (const ai of AIS) {
           assertEquals(told.map(({ output }) => (output as string).slice(0, 7)), streams ? ["looking", "export "] : []);
         }));
     }
+
+    it("that is no stream this time is shown whole where the tool may stream", () =>
+      guarding(async (folder, waymark) => {
+        const path = put(folder, "long.ts", code(300)),
+          tools = aiTools({ read: readTool(ai, folder) }, waymark, {
+            ...plain,
+            streams: true,
+          });
+        const { first } = await ask(tools, [read("c1", { path })]);
+        assertMatch(first.text, MAP);
+        assert(first.text.startsWith(code(200)));
+      }));
   });
 
   describe(`a conversation in ${ai.name}`, () => {
@@ -388,6 +400,19 @@ for (const ai of AIS) {
         assertEquals(shownIn(requests[2]!).get("c1")!.text, code(60));
         assertMatch(shownIn(requests[2]!).get("c2")!.text.trim(), REFERENCE);
         assert(given.includes(""), "no field holds what is no file content");
+      }));
+
+    it("of objects that are shown as JSON refers in a field of them", () =>
+      guarding(async (folder, waymark) => {
+        const path = put(folder, "a.ts", code(60)), session = createSession();
+        const tool = readTool(ai, folder, { execute: (input: Input) => ({ content: linesOf(folder, input) }) });
+        const tools = aiTools({ read: tool }, waymark, { ...plain, session });
+        const { model: inner, requests } = scripted(ai, [[read("c1", { path })], [read("c2", { path })]]);
+        const model = sdk.wrapLanguageModel({ model: inner, middleware: aiRequests({ session }) });
+        await converse(ai, { model, tools, prompt: "Go." });
+        const { content, annotation } = JSON.parse(shownIn(requests[2]!).get("c2")!.text);
+        assertEquals(content, "");
+        assertMatch(annotation.text, REFERENCE);
       }));
 
     it("counts a request that is tried again once", () =>
