@@ -73,12 +73,11 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
   if (absolute === undefined) refuse(path, "it is no path on this machine; give one in the folder");
   const names = folders.map((folder) => folder.path).join(", ");
   const outside = `it lies outside of ${names}, where files may be read; a relative path starts at ${first.path}`;
-  const isNamedInside = folders.some((folder) => isWithin(absolute, folder.path) || isWithin(absolute, folder.real));
   let real: string;
   try {
     real = disk().realPath(absolute);
   } catch (error) {
-    if (!isNamedInside) refuse(path, outside);
+    if (!isNamedInside(absolute, folders)) refuse(path, outside);
     refuse(path, `${reasonOf(error)}; a relative path starts at ${first.path}`, error);
   }
   const [folder] = folders.filter((folder) => isWithin(real, folder.real)).sort((a, b) =>
@@ -111,23 +110,47 @@ export async function openInside(path: string, folders: readonly Folder[]): Prom
 /** No link at the end of the path is followed, and no pipe waited for: what was a file may be something else by now. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Whether the file that is open is the one at this path, with no link on the way. */
+/** How often it is looked whether a path still leads to the open file. */
+const LOOKS = 16;
+
+/**
+ * Whether the file that is open is the one at this path, with no link on the way. Linux says where an open file is; elsewhere,
+ * and on Deno without all permissions, two looks at the path must agree: that a folder and a link to another are swapped
+ * between just those two, so many times, is as good as impossible.
+ */
 async function isStillThere(handle: FileHandle, real: string): Promise<boolean> {
-  const { ino, dev } = await handle.stat({ bigint: true });
-  const opened = openedPath(handle);
-  if (opened !== undefined && opened !== real) return false;
-  const now = lstatSync(real, { bigint: true });
-  return now.isFile() && now.ino === ino && now.dev === dev && disk().realPath(real) === real;
+  const { ino, dev } = await handle.stat({ bigint: true }), opened = openedPath(handle);
+  if (opened !== undefined) return opened === real;
+  for (let look = 0; look < LOOKS; look++) {
+    if (disk().realPath(real) !== real) return false;
+    const now = lstatSync(real, { bigint: true });
+    if (!now.isFile() || now.ino !== ino || now.dev !== dev) return false;
+  }
+  return true;
 }
 
-/** Where the system itself says an open file is: on Linux. Deno would ask for all permissions. */
+/** Where the system says an open file is; `undefined` where it does not, or may not be asked: Deno would prompt. */
 function openedPath({ fd }: FileHandle): string | undefined {
-  if ("Deno" in globalThis) return undefined;
+  const link = `/proc/self/fd/${fd}`;
   try {
-    return readlinkSync(`/proc/self/fd/${fd}`);
+    return disk().mayRead(link) ? readlinkSync(link) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Whether a path at which nothing is found would be in one of the folders: what is there of it on the way is. */
+function isNamedInside(absolute: string, folders: readonly Folder[]): boolean {
+  const within = (path: string) => folders.some((folder) => isWithin(path, folder.path) || isWithin(path, folder.real));
+  if (!within(absolute)) return false;
+  for (let at = absolute.length; at > 0;) {
+    at = Math.max(absolute.lastIndexOf("/", at - 1), absolute.lastIndexOf("\\", at - 1));
+    try {
+      const real = disk().realPath(absolute.slice(0, at) || "/");
+      return folders.some((folder) => isWithin(real, folder.real));
+    } catch { /* nothing there either */ }
+  }
+  return false;
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -1,0 +1,286 @@
+import { describe, it } from "node:test";
+import { execFileSync, spawn } from "node:child_process";
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { join } from "@std/path/posix/join";
+import { WaymarkError } from "../../mod.ts";
+import { commonFolders, findInside, type Folder, openInside, toFolder } from "../../src/mcp/folders.ts";
+import { programCommand } from "../programs.ts";
+import { run } from "../publishing.ts";
+import { inFolder, put } from "../support.ts";
+
+/** A folder that may be read, with a file in it, beside one that may not. */
+function inProject(action: (project: { folder: Folder; inside: string; outside: string }) => Promise<void>) {
+  return inFolder(async (base) => {
+    const inside = join(base, "project"), outside = join(base, "outside");
+    put(inside, "src/a.ts", "inside\n");
+    put(outside, "secret.ts", "outside\n");
+    await action({ folder: toFolder(inside), inside, outside });
+  });
+}
+
+/** What a file that is opened holds. */
+async function read(path: string, folders: readonly Folder[]): Promise<string> {
+  const { handle } = await openInside(path, folders);
+  try {
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Why a path is refused. */
+async function refusal(path: string, folders: readonly Folder[]): Promise<string> {
+  const error = await assertRejects(() => read(path, folders), WaymarkError);
+  assert(!error.message.includes("\n"));
+  assertStringIncludes(error.message, `Cannot read ${path}: `);
+  return error.message.replace(`Cannot read ${path}: `, "");
+}
+
+describe("a file of a folder", () => {
+  it("is opened by every name that leads to it", () =>
+    inProject(async ({ folder, inside, outside }) => {
+      symlinkSync("src", join(inside, "link"));
+      symlinkSync(join(inside, "src/a.ts"), join(inside, "a-link.ts"));
+      symlinkSync(inside, join(outside, "way-in"));
+      put(inside, "50%.ts", "percent\n");
+      put(inside, "~/b.ts", "tilde\n");
+      const names = [
+        "src/a.ts",
+        "./src/a.ts",
+        "src/../src/a.ts",
+        "link/a.ts",
+        "a-link.ts",
+        join(inside, "src/a.ts"),
+        `${inside}//src/./a.ts`,
+        pathToFileURL(join(inside, "src/a.ts")).href,
+        pathToFileURL(join(inside, "src/a.ts")).href.replace("a.ts", "%61.ts"),
+        join(outside, "way-in/src/a.ts"),
+      ];
+      for (const name of names) assertEquals(await read(name, [folder]), "inside\n", name);
+      assertEquals(await read("50%.ts", [folder]), "percent\n");
+      assertEquals(await read("~/b.ts", [folder]), "tilde\n");
+    }));
+
+  it("is opened where the folder itself is named by a link", () =>
+    inProject(async ({ inside, outside }) => {
+      symlinkSync(inside, join(outside, "alias"));
+      const folder = toFolder(join(outside, "alias"));
+      assertEquals(folder, { path: join(outside, "alias"), real: inside });
+      for (const name of ["src/a.ts", join(outside, "alias/src/a.ts"), join(inside, "src/a.ts")]) {
+        assertEquals(await read(name, [folder]), "inside\n", name);
+      }
+    }));
+
+  it("is of the innermost folder, and a relative path starts at the first", () =>
+    inProject(async ({ folder, inside }) => {
+      const inner = toFolder(join(inside, "src"));
+      assertEquals(findInside("src/a.ts", [folder, inner]).folder, inner);
+      assertEquals(findInside("a.ts", [inner, folder]).folder, inner);
+      put(inside, "top.ts", "");
+      assertEquals(findInside(join(inside, "top.ts"), [inner, folder]).folder, folder);
+      assertStringIncludes(await refusal("top.ts", [inner, folder]), `a relative path starts at ${inner.path}`);
+    }));
+
+  it("is a hard link too, which is a file of the folder like any other", () =>
+    inProject(async ({ folder, inside, outside }) => {
+      linkSync(join(outside, "secret.ts"), join(inside, "hard.ts"));
+      assertEquals(await read("hard.ts", [folder]), "outside\n");
+    }));
+});
+
+describe("a file outside of the folders", () => {
+  it("is refused by whatever name, and what is there is not told", () =>
+    inProject(async ({ folder, inside, outside }) => {
+      symlinkSync(outside, join(inside, "out"));
+      symlinkSync(join(outside, "secret.ts"), join(inside, "secret.ts"));
+      symlinkSync("../outside/secret.ts", join(inside, "relative.ts"));
+      symlinkSync("secret.ts", join(inside, "chain.ts"));
+      mkdirSync(`${inside}-not`);
+      writeFileSync(`${inside}-not/a.ts`, "a folder whose name begins alike\n");
+      const secret = join(outside, "secret.ts");
+      const names = [
+        secret,
+        pathToFileURL(secret).href,
+        pathToFileURL(inside).href + "/%2e%2e/outside/secret.ts",
+        "../outside/secret.ts",
+        "src/../../outside/secret.ts",
+        "out/secret.ts",
+        "out",
+        "secret.ts",
+        "relative.ts",
+        "chain.ts",
+        "out/../secret.ts", // what the file system makes of it
+        `${inside}-not/a.ts`,
+        "..",
+        "/",
+        "/etc/passwd",
+        "/proc/self/environ",
+        "/dev/stdin",
+      ];
+      for (const name of names) {
+        const told = await refusal(name, [folder]);
+        assertStringIncludes(told, `it lies outside of ${inside}, where files may be read`, name);
+        if (/[/]\w+[.]ts$/.test(name)) assertEquals(await refusal(`${name}.absent`, [folder]), told, name);
+      }
+    }));
+
+  it("is refused also where the folder itself is asked for, or something in it that is no file", () =>
+    inProject(async ({ folder, inside }) => {
+      execFileSync("mkfifo", [join(inside, "pipe.ts")]);
+      symlinkSync("nowhere.ts", join(inside, "dangling.ts"));
+      symlinkSync("circle.ts", join(inside, "circle.ts"));
+      for (const name of [".", inside, "src", "src/"]) {
+        assertEquals(await refusal(name, [folder]), "it is a folder; name a file in it", name);
+      }
+      assertEquals(await refusal("pipe.ts", [folder]), "it is not a regular file");
+      for (const name of ["dangling.ts", "absent.ts", "src/a.ts/b.ts", "no/such/folder/a.ts"]) {
+        const told = `there is no such file; a relative path starts at ${inside}`;
+        assertEquals(await refusal(name, [folder]), told, name);
+      }
+      await refusal("circle.ts", [folder]);
+    }));
+
+  it("is none on this machine: such a name is refused before the disk is asked", () =>
+    inProject(async ({ folder }) => {
+      for (
+        const name of [
+          "\\\\host\\share\\a.ts",
+          "//host/share/a.ts",
+          "file://host/a.ts",
+          "vscode-remote://x/a.ts",
+          "a\0.ts",
+        ]
+      ) {
+        assertEquals(await refusal(name, [folder]), "it is no path on this machine; give one in the folder", name);
+      }
+    }));
+
+  it("is every file where no folder may be read", () =>
+    inProject(async ({ inside }) => {
+      assertStringIncludes(
+        await refusal(join(inside, "src/a.ts"), []),
+        "no folder may be read; start the server with --root DIR",
+      );
+    }));
+
+  it(
+    "is never read in place of one inside, however fast somebody swaps the two",
+    { timeout: 120_000 },
+    () =>
+      whileSwapped(async ({ folder }) => {
+        let met = 0, refused = 0;
+        for (let at = 0; at < 4000; at++) {
+          const text = await read("swapped/secret.ts", [folder]).catch((error) => {
+            assert(error instanceof WaymarkError, String(error));
+            return undefined;
+          });
+          if (text === undefined) refused++;
+          else assertEquals(text, "inside\n"), met++;
+        }
+        assert(met > 0 && refused > 0, JSON.stringify({ met, refused })); // both happened
+      }),
+  );
+
+  it("is not read so on Deno with leave for the folder only, where the system cannot be asked", {
+    skip: "Deno" in globalThis ? false : "Deno's alone",
+    timeout: 120_000,
+  }, () =>
+    whileSwapped(async ({ inside, outside }) => {
+      const [deno, , , , ...rest] = programCommand("src/mcp/folders.ts"), module = rest.pop()!;
+      const script = put(outside, "read.ts", reader(module, inside));
+      const leave = `--allow-read=${inside}`;
+      const { stdout, stderr } = await run(deno, ["run", "--no-prompt", "--no-check", leave, ...rest, script], {
+        cwd: inside,
+      });
+      assertEquals(stderr, "");
+      const counted = JSON.parse(stdout);
+      assert(counted["inside\n"] > 0, stdout);
+      assertEquals(counted["outside\n"], undefined);
+    }));
+});
+
+/** Does something while a folder inside, with a file in it, and a link to the folder outside are swapped without end. */
+function whileSwapped(action: Parameters<typeof inProject>[0]): Promise<void> {
+  return inProject(async (project) => {
+    const { inside, outside } = project;
+    put(inside, "swapped/secret.ts", "inside\n");
+    const start = "Deno" in globalThis ? ["run", "-A", "--no-config"] : [];
+    const swapper = spawn(process.execPath, [...start, put(outside, "swap.mjs", SWAPPER), inside, outside], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      await new Promise((begun) => swapper.stdout.once("data", begun));
+      await action(project);
+    } finally {
+      const gone = new Promise((done) => swapper.once("exit", done));
+      swapper.kill("SIGKILL");
+      await gone;
+    }
+  });
+}
+
+/** Reads the file that is swapped many times, and prints what came of it. */
+const reader = (module: string, inside: string) => `
+import { openInside, toFolder } from ${JSON.stringify(module)};
+const folders = [toFolder(${JSON.stringify(inside)})], counted = {};
+for (let at = 0; at < 4000; at++) {
+  const text = await openInside("swapped/secret.ts", folders).then(async ({ handle }) => {
+    const text = await handle.readFile("utf8");
+    await handle.close();
+    return text;
+  }, () => "refused");
+  counted[text] = (counted[text] ?? 0) + 1;
+}
+console.log(JSON.stringify(counted));
+`;
+
+/** Puts a link to the folder outside in place of one inside and back, without end. */
+const SWAPPER = `
+import { renameSync, symlinkSync } from "node:fs";
+const [inside, outside] = process.argv.slice(2);
+symlinkSync(outside, inside + "/link");
+console.log("begun");
+for (;;) {
+  renameSync(inside + "/swapped", inside + "/kept");
+  renameSync(inside + "/link", inside + "/swapped");
+  renameSync(inside + "/swapped", inside + "/link");
+  renameSync(inside + "/kept", inside + "/swapped");
+}
+`;
+
+describe("folders", () => {
+  it("are folders by path or address, and anything else is refused by name", () =>
+    inProject(({ folder, inside }) => {
+      assertEquals(toFolder(pathToFileURL(inside).href), folder);
+      const told = (named: string) => assertThrows(() => toFolder(named), WaymarkError).message;
+      assertEquals(told(join(inside, "src/a.ts")), `Cannot read in ${inside}/src/a.ts: it is not a folder`);
+      assertEquals(told(join(inside, "absent")), `Cannot read in ${inside}/absent: there is no such folder`);
+      assertEquals(told("https://example.com/"), "Cannot read in https://example.com/: it is no path on this machine");
+      return Promise.resolve();
+    }));
+
+  it("are those that both sides allow", () =>
+    inProject(async ({ inside, outside }) => {
+      const all = await Promise.resolve(["src", "src/deep", "other"].map((name) => {
+        mkdirSync(join(inside, name), { recursive: true });
+        return toFolder(join(inside, name));
+      }));
+      const [src, deep, other] = all as [Folder, Folder, Folder], project = toFolder(inside), away = toFolder(outside);
+      const common = (own: readonly Folder[], named?: readonly Folder[]) =>
+        commonFolders(own, named).map(({ real }) => real);
+      const paths = (...folders: Folder[]) => folders.map(({ real }) => real);
+      assertEquals(common([src, other]), paths(src, other)); // the client names none
+      assertEquals(common([], [src, away]), paths(src, away)); // only the client does
+      assertEquals(common([]), []);
+      assertEquals(common([project], [src]), paths(src)); // narrowed
+      assertEquals(common([src], [project]), paths(src)); // not widened
+      assertEquals(common([src, other], [project]), paths(src, other));
+      assertEquals(common([project], [other, deep]), paths(other, deep)); // in the client's order
+      assertEquals(common([src], [away]), []); // nothing in common is nothing
+      assertEquals(common([src], []), []); // none that can be used is not the same as none named
+      assertEquals(common([project], [src, toFolder(join(inside, "src"))]), paths(src)); // once
+    }));
+});
