@@ -3,7 +3,7 @@
  * the letter. Pure.
  *
  * Promised: a line counts only where all of it is there. Absent: formats of a single host beyond the message shapes of
- * Anthropic, OpenAI and the AI SDK, and of whoever uses the same names.
+ * Anthropic, OpenAI, the AI SDK, Gemini and Genkit, and of whoever uses the same names.
  *
  * @module
  */
@@ -79,6 +79,8 @@ const IDS = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId"];
 const INPUTS = ["input", "arguments", "args"];
 /** Names of what a result holds. */
 const CONTENTS = ["content", "output", "result", "response"];
+/** Names of a call and of a result within a part of a message, as Gemini and Genkit have them, and of the ids in those. */
+const WITHIN = ["functionCall", "toolRequest"], RESULTS = ["functionResponse", "toolResponse"], REFS = ["id", "ref"];
 /** So deep messages may nest, and so deep a result; and so many objects are looked at. */
 const DEPTH = 8, MOST = 1 << 20;
 
@@ -86,19 +88,24 @@ const DEPTH = 8, MOST = 1 << 20;
 export function toolResults(messages: readonly unknown[]): ToolResults {
   const byCall = new Map<string, Result>(), asked = new Map<string, string>(), seen = new Set<object>();
   const byPath = new Map<string, Result>();
+  const keep = (callId: string | undefined, result: object): void => {
+    const texts = CONTENTS.flatMap((name) => textsIn((result as Record<string, unknown>)[name], DEPTH));
+    if (callId !== undefined && texts.length) {
+      byCall.set(callId, new Result([...byCall.get(callId)?.texts ?? [], ...texts]));
+    }
+  };
   const look = (value: object, depth: number): void => {
     if (Array.isArray(value)) return value.forEach((item) => visit(item, depth - 1));
     const object = value as Record<string, unknown>;
-    const idAmong = (names: string[]) => names.map((name) => object[name]).find((id) => typeof id === "string");
-    const callId = idAmong(IDS) as string | undefined, asks = callId ?? idAmong(["id"]) as string | undefined;
+    const callId = idAmong(object, IDS), asks = callId ?? idAmong(object, REFS);
     const call = { ...object, ...object["function"] as object } as Record<string, unknown>;
     const input = INPUTS.map((name) => call[name]).find((value) => value !== undefined && value !== null);
     if (asks && input) asked.set(asks, typeof input === "string" ? input : JSON.stringify(input));
+    for (const name of RESULTS) if (object[name]) keep(idAmong(object[name], REFS), object[name]);
     if (callId === undefined) {
-      return [...CONTENTS, "parts", "tool_calls"].forEach((name) => visit(object[name], depth - 1));
+      return [...CONTENTS, "parts", "tool_calls", ...WITHIN].forEach((name) => visit(object[name], depth - 1));
     }
-    const texts = CONTENTS.flatMap((name) => textsIn(object[name], DEPTH));
-    if (texts.length) byCall.set(callId, new Result([...byCall.get(callId)?.texts ?? [], ...texts]));
+    keep(callId, object);
   };
   const visit = (value: unknown, depth: number): void => {
     if (depth < 0 || typeof value !== "object" || value === null || seen.has(value) || seen.size > MOST) return;
@@ -125,6 +132,12 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
         ? (byPath.get(given.path) ?? ofPath(given.path)).holds(given)
         : byCall.get(given.callId)?.holds(given) ?? false,
   };
+}
+
+/** The first text under one of these names. */
+function idAmong(object: object, names: readonly string[]): string | undefined {
+  const given = object as Readonly<Record<string, unknown>>;
+  return names.map((name) => given[name]).find((id) => typeof id === "string") as string | undefined;
 }
 
 /** One tool result, or all of them. Most hold a text as it was given; only where none does are gutters and JSON looked through. */

@@ -63,8 +63,8 @@ export interface Session {
   /** Nothing is left of the conversation: it was cleared, rewound to its start, or is another one now. */
   reset(): void;
   /**
-   * The very messages of the next request, in the shapes of Anthropic, OpenAI and the AI SDK. Only what stands in a tool
-   * result of them, whole and unaltered, is still counted as shown. Text after it may have been added.
+   * The very messages of the next request, in the shapes of Anthropic, OpenAI, the AI SDK, LangChain, Gemini or Genkit. Only
+   * what stands in a tool result of them, whole and unaltered, is still counted as shown. Text after it may have been added.
    */
   reconcile(messages: readonly unknown[]): void;
   /**

@@ -183,6 +183,49 @@ const SHAPES: Record<string, Shape> = {
     { role: "tool", tool_call_id: id, content: JSON.stringify({ content: [{ type: "text", text }], isError: false }) },
   ],
   "a string as JSON": (id, text) => [{ role: "tool", tool_call_id: id, content: JSON.stringify(text) }],
+  "Gemini": (id, text) => [
+    { role: "user", parts: [{ text: "Read a.ts." }] },
+    {
+      role: "model",
+      parts: [
+        { functionCall: { id: "other", name: "bash", args: {} } },
+        { functionCall: { id, name: "read", args: { path: "a.ts" } } },
+      ],
+    },
+    {
+      role: "user",
+      parts: [
+        { functionResponse: { id: "other", name: "bash", response: { result: "done" } } },
+        { functionResponse: { id, name: "read", response: { result: text } } },
+      ],
+    },
+  ],
+  "Genkit": (id, text) => [
+    { role: "user", content: [{ text: "Read a.ts." }] },
+    { role: "model", content: [{ toolRequest: { ref: id, name: "read", input: { path: "a.ts" } } }] },
+    { role: "tool", content: [{ toolResponse: { ref: id, name: "read", output: text } }] },
+  ],
+  "LangChain": (id, text) => [
+    { type: "human", id: "m1", content: "Read a.ts." },
+    {
+      type: "ai",
+      id: "m2",
+      content: "",
+      tool_calls: [{ type: "tool_call", id, name: "read", args: { path: "a.ts" } }],
+    },
+    { type: "tool", id: "m3", tool_call_id: id, name: "read", status: "success", content: [{ type: "text", text }] },
+  ],
+  "OpenAI Agents": (id, text) => [
+    { type: "message", role: "user", content: "Read a.ts." },
+    { type: "function_call", callId: id, name: "read", status: "completed", arguments: '{"path":"a.ts"}' },
+    {
+      type: "function_call_result",
+      callId: id,
+      name: "read",
+      status: "completed",
+      output: { type: "text", text },
+    },
+  ],
   "an object as JSON, in a block": (id, text) => [
     {
       role: "user",
@@ -329,7 +372,12 @@ describe("the tool results of a conversation", () => {
   });
 
   it("are none where messages tell no ids: nothing is counted as shown", () => {
-    const messages = [{ role: "tool", tool_name: "read", content: LINES }, { role: "user", content: LINES }];
+    const messages = [
+      { role: "tool", tool_name: "read", content: LINES },
+      { role: "user", content: LINES },
+      { role: "user", parts: [{ functionResponse: { name: "read", response: { result: LINES } } }] },
+      { role: "tool", content: [{ toolResponse: { name: "read", output: LINES } }, { toolResponse: "none" }] },
+    ];
     assertEquals([holdsLines(messages), toolResults(messages).holds({ kind: "lines", path: "a.ts", text: LINES })], [
       false,
       false,
