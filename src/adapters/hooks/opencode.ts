@@ -1,8 +1,9 @@
 /**
  * Waymark in opencode (`@opencode-ai/plugin` 1.18), as a plugin by its hooks.
  *
- * Promised: no hook throws, as that would fail the call. A read that fails never reaches the hook after it: what was begun is
- * dropped in time. opencode shows the model the arguments as they were changed, so it sees the limit that its read was given.
+ * Promised: no hook throws, as that would fail the call. opencode calls no hook after a tool that failed: what there is to say of
+ * it goes into the next request. It shows the model the arguments as they were changed, so the model sees the limit that its
+ * read was given.
  *
  * @module
  */
@@ -10,10 +11,9 @@
 import { autoCodec, mcpCodec } from "../../codecs.ts";
 import { dialects } from "../../dialects.ts";
 import type { HookVerdict } from "../../hooked.ts";
-import { pathKey, toDiskPath } from "../../paths.ts";
-import type { SummarizeFileArguments, SummarizeFileTool } from "../../summarize_file.ts";
 import type { Codec } from "../../types.ts";
-import { type HookWaymark, type HostOptions, hostReads } from "./host_reads.ts";
+import { type HookWaymark, type HostOptions, type HostReads, hostReads } from "./host_reads.ts";
+import { type OpencodeSchema, type OpencodeTool, summarizeTool } from "./opencode_tool.ts";
 
 /** Options of {@linkcode opencodeHooks}. */
 export interface OpencodeOptions extends HostOptions {
@@ -21,24 +21,6 @@ export interface OpencodeOptions extends HostOptions {
   readonly directory?: string | undefined;
   /** `tool.schema` of `@opencode-ai/plugin`: `summarize_file` is offered to the model. Default: it is not. */
   readonly schema?: OpencodeSchema | undefined;
-}
-
-/** The part of `tool.schema`, which is zod's, that is used. */
-export interface OpencodeSchema {
-  /** A text. */
-  string(): OpencodeField;
-  /** A number. */
-  number(): OpencodeField;
-  /** One of several texts. */
-  enum(values: ["summarize", "lookup", "refresh"]): OpencodeField;
-}
-
-/** A field of a schema. */
-export interface OpencodeField {
-  /** With words for the model. */
-  describe(text: string): OpencodeField;
-  /** It may be left out. */
-  optional(): unknown;
 }
 
 /** A message and its parts, as far as they are looked at. */
@@ -69,15 +51,11 @@ export interface OpencodeHooks {
   /** What happens elsewhere: which conversations there are. */
   event(input: { event: { type: string; properties?: unknown } }): Promise<void>;
   /** `summarize_file`, where a schema was given. */
-  // deno-lint-ignore no-explicit-any -- the fields are the host's own zod
-  tool?: { [name: string]: { description: string; args: any; execute(args: any, context: any): Promise<string> } };
+  tool?: { [name: string]: OpencodeTool };
 }
 
 /** opencode's frame around a file, up to its first line. */
 const HEAD = /^<path>[^\n]*<\/path>\n<type>file<\/type>\n<content>\n/;
-
-/** Most conversations of which it is known whose they are. */
-const MOST_SESSIONS = 1024;
 
 /** The lines of a file in opencode's frame, without their numbers; other texts as they are. */
 function fileText(output: string): string | undefined {
@@ -97,11 +75,16 @@ function fileText(output: string): string | undefined {
 interface Output {
   output?: unknown;
   content?: unknown;
+  attachments?: unknown;
 }
 
-/** The blocks of an MCP tool's result. */
-function blocksOf(content: unknown): readonly { type?: unknown }[] {
-  return Array.isArray(content) ? content : [];
+/** Whether any block of an MCP tool's result is text. */
+function hasText(content: unknown): boolean {
+  return Array.isArray(content) && content.some((block) => block?.type === "text");
+}
+
+function hasAny(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
 }
 
 /** opencode's own results, and those of MCP tools, which come as they are. */
@@ -137,12 +120,15 @@ const opencodeCodec: Codec = {
 export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {}): OpencodeHooks {
   const { directory, schema } = options;
   const host = hostReads(waymark, { dialect: dialects.opencode, codec: opencodeCodec }, options);
+  const begun = new Map<string, string>(); // the conversation of each call that has no result yet
+  const notices = new Map<string, string>(); // what there is to say of calls that failed
   const topLevel = new Map<string, boolean>(); // which conversations are no sub-agent's
   const tool = schema && waymark.summarizeFileTool?.();
   return {
     "tool.execute.before": ({ tool, sessionID, callID: callId }, { args }) =>
       host.guard(async () => {
         if (!host.isRead(tool) || isNested(callId)) return;
+        keep(begun, callId, sessionID);
         const facts = { ...host.factsOf(sessionID), callId, tool, ...directory !== undefined && { cwd: directory } };
         const made = await host.reads.begin(args, facts);
         if (made !== args) Object.assign(args, made);
@@ -150,31 +136,71 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
     "tool.execute.after": ({ tool, sessionID, callID: callId, args }, output) =>
       host.guard(async () => {
         if (isNested(callId)) return;
-        const { output: text, content } = output as Output, result = text ?? content;
-        host.accept(sessionID, { callId, tool, result, args, topLevel: topLevel.get(sessionID) });
-        const silent = typeof text !== "string" && !blocksOf(content).some(({ type }) => type === "text");
+        begun.delete(callId);
+        const { output: text, content, attachments } = output as Output;
+        host.accept(sessionID, { callId, tool, result: text ?? content, args, topLevel: topLevel.get(sessionID) });
+        const silent = text === undefined ? !hasText(content) : text === "" && hasAny(attachments);
         const verdict = await host.reads.finish(callId, { result: output, silent });
         if (verdict) put(verdict, output);
       }),
     "experimental.chat.messages.transform": (_, { messages }) =>
-      host.guard(() => {
+      host.guard(async () => {
         const { sessionID } = (messages.at(-1)?.info ?? {}) as { sessionID?: unknown };
-        if (typeof sessionID === "string") host.request(sessionID, messages.flatMap(resultsIn));
+        if (typeof sessionID !== "string") return;
+        host.request(sessionID, messages.flatMap(resultsIn));
+        const failed = messages.flatMap(failuresIn);
+        for (const [callId, session] of begun) {
+          if (session !== sessionID) continue;
+          begun.delete(callId);
+          const verdict = await failedRead(host, callId, failed.find(({ callID }) => callID === callId)?.state.error);
+          if (verdict) keep(notices, callId, verdict.text);
+        }
+        for (const { callID, state } of failed) {
+          const notice = notices.get(callID);
+          if (notice !== undefined) state.error = `${state.error}\n\n${notice}`;
+        }
       }),
     event: ({ event: { type, properties } }) =>
       host.guard(() => {
         const { info } = (properties ?? {}) as { info?: { id?: string; parentID?: string } };
         if (!type.startsWith("session.") || typeof info?.id !== "string") return;
-        if (type === "session.deleted") {
-          topLevel.delete(info.id);
-          host.forget(info.id);
-        } else {
-          topLevel.set(info.id, info.parentID === undefined);
-          if (topLevel.size > MOST_SESSIONS) topLevel.delete(topLevel.keys().next().value!);
-        }
+        if (type !== "session.deleted") return keep(topLevel, info.id, info.parentID === undefined);
+        topLevel.delete(info.id);
+        host.forget(info.id);
       }),
-    ...tool && { tool: { [tool.name]: summarizeTool(tool, schema!) } },
+    ...tool && { tool: { [tool.name]: summarizeTool(tool, schema) } },
   };
+}
+
+/** Most calls and conversations of which anything is known. */
+const MOST = 1024;
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > MOST) map.delete(map.keys().next().value!);
+}
+
+/** The words of a call that was not made: there is nothing to make again. */
+const UNDONE = /\b(?:permission|rejected|prevents|aborted|cancelled|interrupted)\b/i;
+
+/** A read that no hook was called for after it: opencode calls none where a tool fails. */
+async function failedRead(
+  host: HostReads,
+  callId: string,
+  error: string | undefined,
+): Promise<HookVerdict | undefined> {
+  if (error === undefined || UNDONE.test(error)) return void host.reads.drop(callId);
+  return await host.reads.finish(callId, { failed: true, error });
+}
+
+/** The calls of a message that failed, as they are about to be sent. */
+function failuresIn({ parts }: OpencodeMessage): { callID: string; state: { error: string } }[] {
+  return (parts as readonly ToolPart[]).flatMap(({ type, callID, state }) =>
+    type === "tool" && callID !== undefined && state?.status === "error"
+      ? [{ callID, state: state as { error: string } }]
+      : []
+  );
 }
 
 /** A call that a script of opencode's code mode makes: its id is that of the script's own call, with a number. */
@@ -208,37 +234,5 @@ interface ToolPart {
     readonly input?: unknown;
     readonly output?: unknown;
     readonly time?: { readonly compacted?: number };
-  };
-}
-
-/** What a tool of a plugin is handed beside its arguments. */
-interface ToolContext {
-  readonly abort?: AbortSignal;
-  readonly directory?: string;
-  readonly worktree?: string;
-  ask?(asked: { permission: string; patterns: string[]; always: string[]; metadata: object }): Promise<void>;
-}
-
-/** `summarize_file`, with the leave that opencode's own read asks for. */
-function summarizeTool(tool: SummarizeFileTool, schema: OpencodeSchema): NonNullable<OpencodeHooks["tool"]>[string] {
-  const words = tool.parameters["properties"] as Record<keyof SummarizeFileArguments, { description: string }>;
-  return {
-    description: tool.description,
-    args: {
-      path: schema.string().describe(words.path.description),
-      action: schema.enum(["summarize", "lookup", "refresh"]).describe(words.action.description).optional(),
-      line: schema.number().describe(words.line.description).optional(),
-    },
-    async execute(args: SummarizeFileArguments, context: ToolContext) {
-      const { abort: signal, directory: cwd, worktree } = context, file = toDiskPath(args.path, cwd) ?? args.path;
-      const inProject = [cwd, worktree].some((folder) => folder !== "/" && pathKey(file, folder) !== undefined);
-      if (!inProject) {
-        const patterns = [`${file.slice(0, Math.max(0, file.lastIndexOf("/")))}/*`], metadata = { filepath: file };
-        await context.ask?.({ permission: "external_directory", patterns, always: patterns, metadata });
-      }
-      const patterns = [pathKey(file, worktree) ?? file];
-      await context.ask?.({ permission: "read", patterns, always: ["*"], metadata: {} });
-      return await tool.execute(args, { signal, cwd });
-    },
   };
 }
