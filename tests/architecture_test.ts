@@ -13,9 +13,9 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   [
     "vocabulary",
-    /^src\/(types|session_types|wrap_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
+    /^src\/(types|session_types|wrap_types|claude_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
-  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|cache\/schema)\.ts$/],
+  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|claude_code|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
   [
     "pure",
@@ -38,7 +38,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ["stores", /^src\/(cache|summary|drivers|outline|tool_use|compaction)\/.*\.ts$/],
   [
     "middleware",
-    /^src\/(compose|streams|wrap|wrap_tools|session|session_pool|hooked|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/,
+    /^src\/(compose|streams|wrap|wrap_tools|session|session_pool|hooked|replay|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/,
   ],
   ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*)\.ts$/],

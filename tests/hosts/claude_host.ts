@@ -212,7 +212,8 @@ describe("a Read of Claude Code", { skip, timeout: 120_000 }, () => {
       const bare = resultsOf((await ask({ root, script: script() })).at(-1)!);
       const shown = resultsOf((await ask({ root, script: script(), options: { hooks } })).at(-1)!);
       for (const id of ["t1", "t2", "t3", "t4"]) assertEquals(shown.get(id), bare.get(id));
-      assertEquals([shown.get("t1")!.images.length, numbersIn(shown.get("t3")!.text).length], [1, 301]);
+      assertEquals(shown.get("t1")!.images.length, 1);
+      assert(numbersIn(shown.get("t3")!.text).length >= 300);
     });
   });
 
@@ -253,9 +254,11 @@ describe("permissions of Claude Code", { skip, timeout: 120_000 }, () => {
                 },
               } as Options,
             });
-            const results = [...resultsOf(requests.at(-1)!).values()].map(({ text, isError }) =>
-              isError ? text.slice(0, 60) : "given"
-            );
+            const seen = resultsOf(requests.at(-1)!);
+            const results = ["t0", "t1", "t2"].map((id) => {
+              const { text, isError } = seen.get(id)!;
+              return isError ? text.slice(0, 60) : "given";
+            });
             return { asked, results };
           };
           const bare = await run({}), seen = await run(hooks);
