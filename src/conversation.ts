@@ -8,7 +8,7 @@
  */
 
 import { disk, realOr } from "./files.ts";
-import type { Asked, Version } from "./guard_types.ts";
+import type { Asked, ShortenedCall, Version } from "./guard_types.ts";
 import { mergeSpans } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
 import { toolResults } from "./residency.ts";
@@ -34,9 +34,6 @@ export class Conversation implements Session {
   readonly #given = new Map<string, Given[]>();
   readonly #referred = new Map<string, Referred>();
   readonly #asked = new Map<string, Asked>();
-  /** Reads as they were asked for, of those that were shortened; and what is known of each on its way. */
-  readonly #whole = new WeakMap<ReadCall, ReadCall>();
-  readonly #asks = new WeakMap<ReadCall, Asked>();
 
   constructor(state: Omit<SessionState, "version" | "id"> & { readonly id: string | undefined }) {
     this.id = state.id;
@@ -96,13 +93,13 @@ export class Conversation implements Session {
   }
 
   /** A read goes to the tool, or is answered. Equal ones at once, or in one turn, know of each other from then on. */
-  ask(call: ReadCall): Asked {
-    const key = this.#keyOf(call), equal = this.#asked.get(key), asked = equal ?? { isVoid: false, running: 0 };
+  ask(call: ShortenedCall, key: string = this.#keyOf(call)): Asked {
+    const equal = this.#asked.get(key), asked = equal ?? { isVoid: false, running: 0 };
     if (equal) equal.takeBack?.(), equal.isVoid = true;
     asked.running++;
     this.#asked.set(key, asked);
     if (this.#asked.size > MAX_ASKED) this.#asked.delete(this.#asked.keys().next().value!);
-    if (this.#whole.has(call)) this.#asks.set(this.#whole.get(call)!, asked);
+    if (call.shortened) call.shortened.asked = asked;
     return asked;
   }
 
@@ -115,8 +112,8 @@ export class Conversation implements Session {
   }
 
   /** Notes something else that the result of a read gave, unless nothing is recorded of it; how to take that back. */
-  recordBeside(call: ReadCall, given: Parameters<Conversation["record"]>[0]): (() => void) | undefined {
-    const asked = this.#asks.get(call), before = asked?.takeBack;
+  recordBeside(asked: Asked | undefined, given: Parameters<Conversation["record"]>[0]): (() => void) | undefined {
+    const before = asked?.takeBack;
     if (asked?.isVoid) return undefined;
     const takeBack = this.record(given);
     if (asked) asked.takeBack = () => (before?.(), takeBack());
@@ -153,11 +150,21 @@ export class Conversation implements Session {
    * that do so together, in the order given. `undefined` where a line is missing.
    */
   resident({ file, hash, start, end }: Version): readonly Given[] | undefined {
-    const held = (this.#given.get(file) ?? []).filter((given) =>
-      given.kind === "lines" && given.hash === hash && given.start <= end && given.end >= start && this.#isRead(given)
-    );
-    const holdsAll = (span: LineSpan): boolean => span.start <= start && span.end >= end, one = held.findLast(holdsAll);
-    return one ? [one] : mergeSpans(held).some(holdsAll) ? held : undefined;
+    const all = this.#given.get(file) ?? [];
+    const isThere = (given: Given): boolean =>
+      given.kind === "lines" && given.hash === hash && given.start <= end && given.end >= start && this.#isRead(given);
+    const holdsAll = (span: LineSpan): boolean => span.start <= start && span.end >= end;
+    const one = all.findLast((given) => holdsAll(given) && isThere(given)), held = one ? [one] : all.filter(isThere);
+    return one || mergeSpans(held).some(holdsAll) ? held : undefined;
+  }
+
+  /** Of a file of which something is held: whether one result holds a range of it, at a hash. */
+  holder({ start, count = Infinity }: Pick<ReadCall, "start" | "count">) {
+    const holds = (file: string, hash: string): boolean => {
+      const end = Math.min(this.linesOf(file, hash) ?? 0, start + count - 1);
+      return end >= start && this.resident({ file, hash, start, end })?.length === 1;
+    };
+    return (file: string) => this.#given.has(file) ? (hash: string) => holds(file, hash) : undefined;
   }
 
   /** How many lines a file has at a hash, where lines of it are held. */
@@ -184,19 +191,14 @@ export class Conversation implements Session {
     return this.#given.get(file)?.findLast((given) => given.kind === "map" && given.hash === hash);
   }
 
-  /** A read that was shortened stands for the one that was asked for: to repeat that one is to repeat it. */
-  shorten(call: ReadCall, asked: ReadCall): void {
-    this.#whole.set(call, asked);
-  }
-
   /** A read was answered by a reference. */
-  refer(call: ReadCall, { file, start, end }: Omit<Version, "hash">): void {
+  refer(call: ShortenedCall, { file, start, end }: Omit<Version, "hash">): void {
     const read = this.#keyOf(call);
     this.#referred.delete(read);
     this.#referred.set(read, { read, file, start, end, turn: this.#turn });
     if (this.#referred.size > MAX_REFERRED) this.#referred.delete(this.#referred.keys().next().value!);
     // Of it and an equal one in this turn the host may keep either result.
-    if (this.#turn && !this.#asks.has(this.#whole.get(call) ?? call)) this.ask(call);
+    if (this.#turn && !call.shortened?.asked) this.ask(call, read);
   }
 
   /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
@@ -215,10 +217,10 @@ export class Conversation implements Session {
     return this.#turn === 0 || turn < this.#turn;
   }
 
-  /** What a read asks for; of one that was shortened, what was asked for. */
-  #keyOf(call: ReadCall): string {
-    const { path, cwd = "", start, count } = this.#whole.get(call) ?? call;
-    return [cwd, path, start, count].join("\0");
+  /** What a read asks for; of one that was shortened, what was asked for: to repeat that one is to repeat it. */
+  #keyOf(call: ShortenedCall): string {
+    const { path, cwd = "", start, count = "" } = call.shortened?.whole ?? call;
+    return `${cwd}\0${path}\0${start}\0${count}`;
   }
 
   #all(): Given[] {

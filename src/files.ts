@@ -152,7 +152,9 @@ export function diskFault(error: unknown): "absent" | "denied" | "other" {
   return denied || name === "NotCapable" ? "denied" : "other";
 }
 
-let hashNow: ((bytes: Uint8Array) => string) | undefined, hashed = 0;
+/** SHA-256 in lower-case hex at once, as soon as {@linkcode sha256} has fetched what does it. */
+export let hashNow: ((bytes: Uint8Array) => string) | undefined;
+let hashed = 0;
 
 /**
  * SHA-256 in lower-case hex. The first few go through WebCrypto, which needs nothing loaded; `node:crypto`, faster by the

@@ -71,7 +71,7 @@ export interface Told {
   readonly isNow: boolean;
   readonly render: (options: RenderMapOptions) => string;
   /** Called when it is said; how to take that back. */
-  readonly note?: (text: string) => (() => void) | undefined;
+  readonly note?: (text: string, asked: Asked | undefined) => (() => void) | undefined;
 }
 
 /** What the re-read guard does beside referring back. */
@@ -112,6 +112,15 @@ export interface Wanted extends LineSpan {
   readonly text: () => string;
   /** How many lines the file has. */
   readonly total: () => number;
+}
+
+/** A call that the read guard shortened, which the conversation knows by what was asked for. */
+export interface ShortenedCall extends ReadCall {
+  readonly shortened?: {
+    readonly whole: ReadCall;
+    /** Set by the conversation once the read goes to the tool, or is answered. */
+    asked?: Asked;
+  };
 }
 
 /** A read on its way, as the conversation knows it. */

@@ -75,11 +75,13 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
   const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1).toLowerCase(),
     dot = name.lastIndexOf(".");
   if (dot <= 0 || dot === name.length - 1) return false;
-  const { lockFiles, patterns, ...extensions } = UNGUARDED;
-  const extension = name.slice(dot + 1);
-  return !Object.values(extensions).some((list) => list.includes(extension)) && !lockFiles.includes(name) &&
-    !matches(name, patterns);
+  const { prose, data, generated, binary, lockFiles, patterns } = UNGUARDED;
+  unguarded ??= new Set([...prose, ...data, ...generated, ...binary]);
+  return !unguarded.has(name.slice(dot + 1)) && !lockFiles.includes(name) && !matches(name, patterns);
 }
+
+/** The extensions of {@linkcode UNGUARDED}. */
+let unguarded: ReadonlySet<string> | undefined;
 
 /** Refuses globs that are none: unread, they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
 export function checkNames(

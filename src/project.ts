@@ -20,6 +20,8 @@ import type { FileSource, ReadCall } from "./types.ts";
 /** Most paths remembered as real ones. */
 const MAX_REALS = 512;
 
+let lookAt: typeof import("./hash_file.ts").lookAt | undefined;
+
 /** Makes a project. Opens nothing yet. */
 export function createProject(options: ProjectOptions): Project {
   const { root: given, roots, source, timeoutMs = 60_000, maxFileBytes = 32 << 20, ...others } = options;
@@ -140,13 +142,18 @@ export function createProject(options: ProjectOptions): Project {
       refuseBinary(place.path, bytes);
       return bytes;
     },
-    async snapshot(call, isText) {
+    async snapshot(call, known) {
       const lent = shared.get(call);
-      if (lent) return lent;
-      const place = project.locate(call.path, call.cwd), { real } = place;
-      const bytes = await readAny(place, call.signal), hash = await sha256(bytes);
-      if (!isText?.(real, hash)) refuseBinary(place.path, bytes);
-      return { real, bytes, hash };
+      if (lent) return shared.delete(call), lent;
+      const place = project.locate(call.path, call.cwd), { real, facts } = place;
+      const suffices = facts && known?.(real);
+      if (suffices) lookAt ??= (await import("./hash_file.ts")).lookAt; // a first read needs none of it
+      const look = suffices && lookAt!(real, facts);
+      if (look && suffices(look.hash)) return { real, ...look };
+      const bytes = look?.bytes() ?? await readAny(place, call.signal), hash = look?.hash ?? await sha256(bytes);
+      refuseSize(place.path, bytes.length);
+      refuseBinary(place.path, bytes);
+      return { real, hash, size: bytes.length, bytes: () => bytes };
     },
     share: (call, snapshot) => void shared.set(call, snapshot),
     async identify(place, read, signal) {

@@ -43,9 +43,12 @@ export interface Place {
 export interface Snapshot {
   /** Absolute, links resolved. */
   readonly real: string;
-  readonly bytes: Uint8Array;
+  /** How many bytes. */
+  readonly size: number;
   /** SHA-256 of the bytes, lower-case hex. */
   readonly hash: string;
+  /** The bytes. Throws a {@linkcode WaymarkError} of code `changed` where they were not kept and the file has others now. */
+  readonly bytes: () => Uint8Array;
 }
 
 /** Files and their maps' whereabouts. */
@@ -58,9 +61,11 @@ export interface Project {
   read(place: Place, signal?: AbortSignal): Promise<Uint8Array>;
   /**
    * Finds, reads and hashes the file of a call; what an outer layer shared of this very call is not read again. Rejects as
-   * `locate` and `read` do, but for what `isText` knows to be text.
+   * `locate` and `read` do.
+   *
+   * @param known Of a file that is known: whether at this hash nothing else is wanted, as a rule. The bytes are not kept then.
    */
-  snapshot(call: ReadCall, isText?: (real: string, hash: string) => boolean): Promise<Snapshot>;
+  snapshot(call: ReadCall, known?: (real: string) => ((hash: string) => boolean) | undefined): Promise<Snapshot>;
   /** Lends what was read to the layers within, for as long as the call goes on. */
   share(call: ReadCall, snapshot: Snapshot): void;
   /**
@@ -69,7 +74,7 @@ export interface Project {
    */
   identify(
     place: Pick<Place, "path" | "real">,
-    read?: Uint8Array | Pick<Snapshot, "bytes" | "hash">,
+    read?: Uint8Array | { readonly bytes: Uint8Array; readonly hash: string },
     signal?: AbortSignal,
   ): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */

@@ -9,7 +9,7 @@
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import { estimateTokens, renderMap, renderMapReference, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
-import type { GuardParts, ReadGuardOptions, Shortened, Told } from "./guard_types.ts";
+import type { GuardParts, ReadGuardOptions, Shortened, ShortenedCall, Told } from "./guard_types.ts";
 import { lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason } from "./maps.ts";
 import { checkNames, guardsName } from "./probe.ts";
@@ -75,17 +75,15 @@ export function guardReads(parts: GuardParts): Middleware {
 
   /** The same in a conversation, where the file is read and hashed in any case, and its map may have been given. */
   const probeFor = async (call: ReadCall, conversation: Conversation): Promise<Shortened | undefined> => {
-    const read = await project.snapshot(call, (real, hash) => conversation.mapOf(real, hash) !== undefined);
-    const { real, bytes, hash } = read, given = conversation.mapOf(real, hash, call);
+    const { path, start } = call, read = await project.snapshot(call, conversation.holder({ start, count: maxLines }));
+    const { real, hash, size, bytes } = read, given = conversation.mapOf(real, hash, call);
     let range: ReturnType<typeof lineRange> | undefined;
-    const find = () => range ??= lineRange(bytes, call.start, maxLines);
-    const isLong = given
-      ? spanLines(given.lines, call.start) > maxLines
-      : find().lines === maxLines && find().to < bytes.length;
+    const find = () => range ??= lineRange(bytes(), start, maxLines);
+    const isLong = given ? spanLines(given.lines, start) > maxLines : find().lines === maxLines && find().to < size;
     if (!isLong) return void project.share(call, read);
-    const file = given ? undefined : await project.identify({ path: call.path, real }, read);
-    const window = (): Uint8Array => bytes.subarray(find().from, find().to);
-    return { file, given, read, size: bytes.length, window, rest: () => bytes.subarray(find().to) };
+    const file = given ? undefined : await project.identify({ path, real }, { bytes: bytes(), hash });
+    const window = (): Uint8Array => bytes().subarray(find().from, find().to);
+    return { file, given, read, size, window, rest: () => bytes().subarray(find().to) };
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
@@ -94,8 +92,13 @@ export function guardReads(parts: GuardParts): Middleware {
       { window, rest, size } = long,
       { kind, lines, maker, isNow } = map;
     // A layer within may answer only from the bytes the map is of.
-    const inner = { ...call, count: maxLines, answerable: Boolean(call.answerable && isNow && long.read) };
-    conversationOf(call)?.shorten(inner, call);
+    const answerable = Boolean(call.answerable && isNow && long.read);
+    const inner: ShortenedCall = {
+      ...call,
+      count: maxLines,
+      answerable,
+      ...long.read && { shortened: { whole: call } },
+    };
     if (isNow && long.read) project.share(inner, long.read);
     const outcome = await next(inner), referred = !("result" in outcome);
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
@@ -123,7 +126,7 @@ export function guardReads(parts: GuardParts): Middleware {
         lines,
         ...(maker === undefined ? {} : { maker }),
       });
-      return unchecked ? told : noted(told, map.note?.(text));
+      return unchecked ? told : noted(told, map.note?.(text, inner.shortened?.asked));
     } catch (error) {
       return { ...annotated(outcome, failed(path, error)), again: true };
     }
@@ -146,7 +149,12 @@ export function guardReads(parts: GuardParts): Middleware {
     if (count !== undefined && count <= maxLines) return await next(call);
 
     if (!guardsName(path, names)) return await next(call);
-    const long = await (conversation ? probeFor(call, conversation) : probe(call)).catch(() => undefined);
+    let long: Shortened | undefined;
+    try {
+      long = await (conversation ? probeFor(call, conversation) : probe(call));
+    } catch {
+      // A file that is none, or may not be read.
+    }
     if (!long) return await next(call);
 
     const { file, given, read } = long;
@@ -160,11 +168,11 @@ export function guardReads(parts: GuardParts): Middleware {
       maker: map.maker,
       isNow,
       render: (options) => renderMap(map, options),
-      note(text) {
+      note(text, asked) {
         if (!read || era !== conversation?.era || signal?.aborted) return undefined; // its result may be nowhere
         const { lines } = map, { callId } = call, { real, hash } = read;
         const given = { kind: "map", file: real, path, hash, lines, start: 0, end: 0, text, callId } as const;
-        return conversation?.recordBeside(call, given);
+        return conversation?.recordBeside(asked, given);
       },
     });
     let map: FileMap | undefined, hit = false, error: unknown;

@@ -26,15 +26,6 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
   const { project, conversationOf, onChange = "full", exempt = INSTRUCTION_FILES } = parts;
   const emit = quiet(parts.onEvent);
 
-  const want = async (call: ReadCall, conversation: Conversation): Promise<Wanted | undefined> => {
-    if (isExempt(call.path, exempt)) return undefined;
-    // Of bytes known to be text, with so many lines, neither is found out again.
-    const known = (real: string, hash: string): number | undefined => conversation.linesOf(real, hash);
-    const snapshot = await project.snapshot(call, (real, hash) => known(real, hash) !== undefined), { real } = snapshot;
-    if (real !== call.path && isExempt(real, exempt)) return undefined;
-    return wantedOf(call, snapshot, known(real, snapshot.hash));
-  };
-
   /** An answer in place of lines that the conversation holds. */
   const answer = (
     { path }: ReadCall,
@@ -61,7 +52,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
       isGuess: conversation.untracked,
       shownAs: names.includes(path) ? undefined : names.at(-1),
     });
-    return answer(call, "reference", { text, lines, wanted, instead: textOf(held, wanted) });
+    return answer(call, "reference", { text, lines, wanted, instead: heldText(held, wanted) });
   };
 
   /** What changed, in place of the lines that came back, where all of them were shown and the change is small. */
@@ -104,8 +95,14 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
     if (!conversation) return await next(call);
     const era = begun ?? conversation.era;
     const isFresh = call.fresh || conversation.insists(call);
-    const wanted = await want(call, conversation).catch(() => undefined);
-    if (!wanted) return await next(call);
+    let wanted: Wanted | undefined;
+    try {
+      const snapshot = !isExempt(call.path, exempt) && await project.snapshot(call, conversation.holder(call));
+      wanted = snapshot ? wantedOf(call, snapshot, conversation) : undefined;
+    } catch {
+      // A file that is none, or may not be read: the read goes on as asked.
+    }
+    if (!wanted || (wanted.file !== call.path && isExempt(wanted.file, exempt))) return await next(call);
     const canAnswer = call.answerable && !isFresh;
     const reference = canAnswer ? refer(call, wanted, conversation) : undefined;
     if (reference) return reference;
@@ -120,12 +117,16 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
     const outcome = { ...made, discard: () => (conversation.withdraw(call, asked), made.discard?.()) };
     const { failed, text } = outcome, isPart = !call.signal?.aborted && !asked.isVoid && era === conversation.era;
     if (failed || text === undefined || !isPart) return outcome;
-    const isWhole = () => exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start;
-    if (canAnswer && onChange === "diff" && isWhole()) {
-      const diff = await differ(call, wanted, conversation).catch(() => undefined);
+    try {
+      const isWhole = () => exactLines(text, wanted.text(), nameOf(call)) > wanted.end - wanted.start;
+      const diff = canAnswer && onChange === "diff" && isWhole()
+        ? await differ(call, wanted, conversation).catch(() => undefined)
+        : undefined;
       if (diff) return made.discard?.(), diff; // an equal read of this turn is one still
+      asked.takeBack = record(call, wanted, text, conversation);
+    } catch {
+      // What the file held cannot be told any more: nothing is noted.
     }
-    asked.takeBack = record(call, wanted, text, conversation);
     return outcome;
   };
 }
@@ -164,12 +165,12 @@ function renderReference({ path, start, end, lines, turn, isGuess, shownAs }: Re
 const CHANGES: string = import.meta.url.replace(/reread_guard(?=\.\w+$)/, "reread_diff");
 
 /** The lines a read asks for; `undefined` where there are none. Where it is known how many the file has, none are counted. */
-function wantedOf(call: ReadCall, { real, bytes, hash }: Snapshot, known: number | undefined): Wanted | undefined {
-  const { start, count = Infinity } = call;
+function wantedOf(call: ReadCall, { real, hash, bytes }: Snapshot, conversation: Conversation): Wanted | undefined {
+  const { start, count = Infinity } = call, known = conversation.linesOf(real, hash);
   let found: ReturnType<typeof lineRange> | undefined;
-  const range = () => found ??= lineRange(bytes, start, count);
+  const range = () => found ??= lineRange(bytes(), start, count);
   const decode = (from: number, to?: number): string =>
-    new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(from, to));
+    new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes().subarray(from, to));
   const end = known === undefined ? start + range().lines - 1 : Math.min(known, start + count - 1);
   return end < start ? undefined : {
     file: real,
@@ -181,13 +182,20 @@ function wantedOf(call: ReadCall, { real, bytes, hash }: Snapshot, known: number
   };
 }
 
-/** The lines that are not given again: of one result that holds them all they are had without a look at the file. */
-function textOf([first, ...others]: readonly Given[], { start, end, text }: Wanted): string {
-  if (!first || others.length) return text();
-  const endings = (count: number, at: number): number => {
-    for (; count > 0; count--) at = first.text.indexOf("\n", at) + 1 || first.text.length;
-    return at;
-  };
-  const from = endings(start - first.start, 0);
-  return first.text.slice(from, end === first.end ? undefined : endings(end - start + 1, from));
+/** The lines of a range as results hold them that have them all together. */
+export function heldText(held: readonly Given[], { start, end }: LineSpan): string {
+  let text = "", next = start;
+  for (const given of held.toSorted((one, other) => one.start - other.start)) {
+    if (given.end < next) continue;
+    const last = Math.min(given.end, end), from = behindLines(given.text, next - given.start, 0);
+    text += given.text.slice(from, last === given.end ? undefined : behindLines(given.text, last - next + 1, from));
+    next = last + 1;
+  }
+  return text;
+}
+
+/** Where so many lines from a place on have ended. */
+function behindLines(text: string, count: number, at: number): number {
+  for (; count > 0; count--) at = text.indexOf("\n", at) + 1 || text.length;
+  return at;
 }

@@ -76,11 +76,11 @@ export function rereads(parts: RereadParts): Middleware {
   checkNames({ exempt: parts.exempt });
   const load = () => import("./reread_guard.ts").then(({ guardRereads }) => guardRereads(parts));
   let loading: ReturnType<typeof load> | undefined, guard: Awaited<ReturnType<typeof load>> | undefined;
-  return async (call, next) => {
+  return (call, next) => {
+    if (guard) return guard(call, next);
     const era = parts.conversationOf(call)?.era; // as it is now, not when all is loaded
-    if (era === undefined) return await next(call);
-    guard ??= await (loading ??= load());
-    return await guard(call, next, era);
+    if (era === undefined) return next(call);
+    return (loading ??= load()).then((loaded) => (guard = loaded)(call, next, era));
   };
 }
 

@@ -340,10 +340,9 @@ describe("a reference that was given", () => {
   });
 
   it("is remembered for the read that was shortened to the one it answered", () => {
-    const conversation = begin(), whole = call(), inner = call({ count: 200 });
+    const conversation = begin(), whole = call();
     conversation.record(gift(1, 100));
-    conversation.shorten(inner, whole);
-    conversation.refer(inner, asks(1, 100));
+    conversation.refer({ ...call({ count: 200 }), shortened: { whole } }, asks(1, 100));
     assert(!conversation.insists(call({ count: 200 })));
     assert(conversation.insists(whole) && !conversation.insists(whole));
   });

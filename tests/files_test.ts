@@ -18,7 +18,7 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Disk } from "../src/disk_types.ts";
 import { disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
-import { hashFile } from "../src/hash_file.ts";
+import { hashFile, lookAt } from "../src/hash_file.ts";
 import { inFolder, put } from "./support.ts";
 
 const MIB = 1 << 20;
@@ -286,6 +286,33 @@ describe("the hash", () => {
         assertEquals(await hashFile(put(folder, `${size}.ts`, bytes)), { hash: hex(bytes), size });
       }
       assertEquals(await hashFile(folder), undefined);
+    }));
+
+  it("of a small file is that of its bytes at every size, at once, and those bytes can still be had", () =>
+    inFolder(async (folder) => {
+      for (let at = 0; at < 4; at++) await sha256(noise(at));
+      await new Promise((resolve) => setTimeout(resolve, 200)); // what hashes at once is loaded then
+      for (const size of [1, 100_000, 7, MIB - 1, MIB, 4096]) {
+        const bytes = noise(size), file = put(folder, `${size}.ts`, bytes), look = lookAt(file, disk().stat(file))!;
+        assertEquals([look.hash, look.size, hex(look.bytes())], [hex(bytes), size, hex(bytes)]);
+      }
+      for (const size of [0, MIB + 1]) {
+        const file = put(folder, `${size}.ts`, noise(size));
+        assertEquals(lookAt(file, disk().stat(file)), undefined);
+      }
+      assertEquals(lookAt(folder, disk().stat(folder)), undefined);
+    }));
+
+  it("of a small file that grew or shrank since the disk was asked is that of what is there, or is not had at once", () =>
+    inFolder(async (folder) => {
+      for (let at = 0; at < 4; at++) await sha256(noise(at));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const file = put(folder, "a.ts", noise(1000)), facts = disk().stat(file);
+      for (const size of [0, 1, 999, 1001, 1500, 5000, 3 * MIB]) {
+        const bytes = noise(size), look = (writeFileSync(file, bytes), lookAt(file, facts));
+        if (size < 3 * MIB) assertEquals([look!.hash, look!.size, hex(look!.bytes())], [hex(bytes), size, hex(bytes)]);
+        else assertEquals(look, undefined);
+      }
     }));
 
   it("of a file sees a change of one byte under an old time stamp", () =>

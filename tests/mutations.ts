@@ -372,10 +372,18 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "insistence passes both guards",
     file: "src/read_guard.ts",
-    from: "conversationOf(call)?.shorten(inner, call);",
+    from: "...long.read && { shortened: { whole: call } },",
     to: "",
     test: "reread_guard_test.ts",
     named: "passes both guards untouched, also where the read is one that is shortened",
+  },
+  {
+    guarantee: "bytes that were not kept are those that were hashed",
+    file: "src/hash_file.ts",
+    from: "if (now?.hash === hash) return",
+    to: "if (now) return",
+    test: "read_guard_test.ts",
+    named: "keeps no bytes where the hash is enough, and still has those that were hashed, or none",
   },
   {
     guarantee: "what is gone is not insisted on",

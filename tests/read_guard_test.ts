@@ -5,6 +5,7 @@ import {
   assertRejects,
   assertStrictEquals,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -832,15 +833,18 @@ describe("a project's snapshot of a file", () => {
       const path = put(folder, "a.ts", "one\n"), project = createProject({ cache: false });
       const call: ReadCall = { path, start: 1 };
       const first = await project.snapshot(call);
-      assertEquals([first.real, new TextDecoder().decode(first.bytes), first.hash], [
+      assertEquals([first.real, new TextDecoder().decode(first.bytes()), first.hash, first.size], [
         path,
         "one\n",
-        await sha256(first.bytes),
+        await sha256(first.bytes()),
+        4,
       ]);
       put(folder, "a.ts", "two\n");
-      assertEquals(new TextDecoder().decode((await project.snapshot(call)).bytes), "two\n");
+      assertEquals(new TextDecoder().decode((await project.snapshot(call)).bytes()), "two\n");
       project.share(call, first);
       assertStrictEquals(await project.snapshot(call), first);
+      assertEquals((await project.snapshot(call)).hash === first.hash, false, "and it is taken once");
+      project.share(call, first);
       assertEquals(
         (await project.snapshot({ ...call })).hash === first.hash,
         false,
@@ -848,6 +852,34 @@ describe("a project's snapshot of a file", () => {
       );
       const other = put(folder, "b.ts", "three\n");
       assertEquals((await project.snapshot({ ...call, path: other })).real, other, "and so is that for another file");
+    }));
+
+  it("keeps no bytes where the hash is enough, and still has those that were hashed, or none", () =>
+    inFolder(async (folder) => {
+      for (let at = 0; at < 4; at++) await sha256(new Uint8Array(at)); // what hashes at once is loaded then
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const path = put(folder, "a.ts", "one\n"), other = put(folder, "b.ts", "three\n");
+      const project = createProject({ cache: false }), call: ReadCall = { path, start: 1 };
+      const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes), asked: string[] = [];
+      const isEnough = (real: string) => (hash: string) => (asked.push(real, hash), true);
+      const hash = await sha256(new TextEncoder().encode("one\n"));
+
+      const kept = await project.snapshot(call, isEnough);
+      assertEquals([kept.hash, kept.size, ...asked], [hash, 4, path, hash]);
+      put(folder, "a.ts", "two\n");
+      assertEquals(text(kept.bytes()), "one\n", "at hand still, whatever the file holds now");
+
+      put(folder, "a.ts", "one\n");
+      const again = await project.snapshot(call, isEnough), changed = await project.snapshot(call, isEnough);
+      await project.snapshot({ ...call, path: other }, isEnough);
+      assertEquals([text(again.bytes()), text(again.bytes()), text(kept.bytes())], ["one\n", "one\n", "one\n"]);
+      put(folder, "a.ts", "two\n");
+      assertEquals(assertThrows(() => changed.bytes(), WaymarkError).code, "changed", "never other bytes");
+
+      const wanted = await project.snapshot(call, () => () => false);
+      await project.snapshot({ ...call, path: other }, isEnough);
+      put(folder, "a.ts", "four\n");
+      assertEquals(text(wanted.bytes()), "two\n", "kept where more than the hash is wanted");
     }));
 
   it("is refused as a read is: binaries, secrets and files that are not there", () =>

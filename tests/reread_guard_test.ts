@@ -13,9 +13,9 @@ import { INSTRUCTION_FILES } from "../src/probe.ts";
 import { readGuard } from "../src/read_guard.ts";
 import type { RereadGuardOptions } from "../src/guard_types.ts";
 import { rereadGuard } from "../src/session.ts";
-import { guardRereads } from "../src/reread_guard.ts";
+import { guardRereads, heldText } from "../src/reread_guard.ts";
 import { createSession } from "../src/session.ts";
-import type { Session, SessionOptions } from "../src/session_types.ts";
+import type { Given, Session, SessionOptions } from "../src/session_types.ts";
 import type { Middleware, ReadCall } from "../src/types.ts";
 import { createWaymark } from "../src/waymark.ts";
 import { wrap } from "../src/wrap.ts";
@@ -1181,5 +1181,28 @@ describe("the re-read guard in the onion", () => {
     const caught = await guard({ path: "/a.ts", start: 1 }, () => Promise.reject(error)).catch((thrown) => thrown);
     assertStrictEquals(caught, error);
     assertEquals(session.toJSON().given, []);
+  });
+});
+
+describe("the lines of a range that results hold together", () => {
+  const lines = ["\ufeffone\r\n", "two\n", "\n", "four\r\n", "five\n", "six"]; // the last has no ending
+  const given = (start: number, end: number): Given => {
+    const text = lines.slice(start - 1, end).join("");
+    return { kind: "lines", file: "/a.ts", path: "a.ts", hash: "", lines: 6, start, end, text, turn: 1 };
+  };
+
+  it("are those of the file, of one result and of several in any order, where they overlap and where they meet", () => {
+    const results = [[given(1, 6)], [given(3, 6), given(1, 2)], [given(1, 4), given(2, 3), given(4, 6)], [
+      given(2, 6),
+      given(1, 6),
+    ], [given(1, 1), given(2, 2), given(3, 3), given(4, 5), given(6, 6)]];
+    for (let start = 1; start <= 6; start++) {
+      for (let end = start; end <= 6; end++) {
+        for (const held of results) {
+          const among = held.filter((one) => one.start <= end && one.end >= start);
+          assertEquals(heldText(among, { start, end }), lines.slice(start - 1, end).join(""), `${start}-${end}`);
+        }
+      }
+    }
   });
 });
