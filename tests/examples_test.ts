@@ -32,6 +32,7 @@ const shows: Readonly<Record<string, readonly string[]>> = {
   "07_compact_a_conversation.ts": ["0 by a fork; the first read 0 tokens", "6 summaries, 6 by a fork", "(simulated)"],
   "08_digest_tool_results.ts": ["digest of bash result, 19000 bytes", "2 digests kept", "1 call for 2 results"],
   "09_ai_sdk.ts": ["PARTIAL, lines 1-200 of 400", "route349()", "lines 350-354 of 400 are unchanged since turn 2"],
+  "10_anthropic_runner.ts": ["PARTIAL, lines 1-200 of 400", "unchanged since turn 2", "function  route394"],
 };
 
 /** Runs one with a home and a folder for temporary files of its own, which must be empty afterwards. */

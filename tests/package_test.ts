@@ -34,6 +34,10 @@ const publicNames: Readonly<Record<string, string>> = {
     AiInputSchema AiRequest AiRequests AiRequestsOptions AiStep AiSummarizeFile AiToolOptions AiToolsOptions AiUsage
     aiPrepareStep aiRequests aiSummarizeFile aiTool aiTools
   `,
+  "./adapters/anthropic": `
+    AnthropicRequest AnthropicRequestOptions AnthropicRunner AnthropicSummarizeFile AnthropicTool
+    AnthropicToolOptions anthropicSummarizeFile anthropicTool anthropicTools followRunner noteRequest
+  `,
   "./cli": `
     CommandIo main
   `,

@@ -31,7 +31,7 @@ import {
   anthropicTools,
   followRunner,
 } from "@waymark/waymark/adapters/anthropic";
-import { createCompactor, type HostMessage, type SentRequest } from "@waymark/waymark/compaction";
+import { createCompactor, type SentRequest } from "@waymark/waymark/compaction";
 import { conformance, type ConformanceHost, type ToolResult } from "@waymark/waymark/conformance";
 import { scriptedModel } from "@waymark/waymark/testing";
 import { toolUseSummary } from "@waymark/waymark/tool-use";
@@ -580,17 +580,15 @@ describe("a compactor in a runner's loop", () => {
         const cache_control = { type: "ephemeral" as const };
         const params = { model: "claude-opus-5-5", max_tokens: 99, messages, tools, cache_control };
         const runner = followRunner(client.beta.messages.toolRunner(params), { session, compactor });
-        let known = 0, view: HostMessage[] = [];
+        let known = 0, view = compactor.view<(typeof runner.params.messages)[number]>();
         for await (const message of runner) {
-          const reply = { role: "assistant" as const, content: message.content };
-          compactor.append(...runner.params.messages.slice(known), reply);
-          known = runner.params.messages.length + 1;
-          const before = view;
+          const { messages } = runner.params, before = view;
+          compactor.append(...messages.slice(known), { role: "assistant", content: message.content });
           view = compactor.view();
-          if (message.stop_reason === "tool_use" && before.some((old, at) => old !== view[at])) {
-            const messages = compactor.view<(typeof runner.params.messages)[number]>();
-            runner.setMessagesParams((params) => ({ ...params, messages }));
-            known = messages.length;
+          known = messages.length + 1;
+          if (message.stop_reason === "tool_use" && !before.every((old, index) => old === view[index])) {
+            runner.setMessagesParams((params) => ({ ...params, messages: view }));
+            known = view.length;
           }
           await compactor.settled();
         }

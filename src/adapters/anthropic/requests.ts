@@ -80,6 +80,31 @@ export interface AnthropicRunner {
  * const runner = followRunner(client.beta.messages.toolRunner(params), { session });
  * assertEquals(runner.params.messages.length, 1);
  * ```
+ *
+ * @example A compactor's view goes in by `setMessagesParams`, the reply at its end: a runner whose messages were changed leaves it out
+ * ```ts
+ * import { createSession } from "@waymark/waymark";
+ * import { followRunner } from "@waymark/waymark/adapters/anthropic";
+ * import { createCompactor } from "@waymark/waymark/compaction";
+ * import type Anthropic from "@anthropic-ai/sdk";
+ *
+ * type Params = Parameters<Anthropic["beta"]["messages"]["toolRunner"]>[0] & { stream?: false };
+ *
+ * export async function converse(client: Anthropic, params: Params): Promise<void> {
+ *   const session = createSession(), compactor = createCompactor({ budget: 100_000, session });
+ *   const runner = followRunner(client.beta.messages.toolRunner(params), { session, compactor });
+ *   let known = 0, view = compactor.view<Params["messages"][number]>();
+ *   for await (const message of runner) {
+ *     const { messages } = runner.params, before = view;
+ *     compactor.append(...messages.slice(known), { role: "assistant", content: message.content });
+ *     view = compactor.view();
+ *     known = messages.length + 1;
+ *     if (message.stop_reason !== "tool_use" || before.every((old, index) => old === view[index])) continue;
+ *     runner.setMessagesParams((params) => ({ ...params, messages: view })); // compacted: anything else only grows
+ *     known = view.length;
+ *   }
+ * }
+ * ```
  */
 export function followRunner<Runner extends AnthropicRunner>(runner: Runner, options: AnthropicRequestOptions): Runner {
   const iterate = runner[Symbol.asyncIterator];
