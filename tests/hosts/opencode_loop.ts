@@ -105,6 +105,12 @@ export async function startOpencode({ config = {} }: StartOptions = {}) {
     url,
     requests,
     call,
+    /** What the model does where it is next asked for `name`: in a conversation that opencode begins by itself. */
+    script(calls: readonly OpencodeCall[]) {
+      const name = `turn-${++serial}`, turn: Turn = { calls, asked: false };
+      turns.set(name, turn);
+      return { name, shown: () => Promise.resolve(calls.map(({ callId }) => shownOf(callId, turn.next, []))) };
+    },
     /** A conversation in a folder. */
     async open({ root, hooks, tool }: { root: string; hooks: OpencodeHooks; tool?: ReadTool | undefined }) {
       projects.set(root, { hooks, tool });

@@ -97,8 +97,12 @@ export function hostReads(waymark: HookWaymark, parts: HostParts, options: HostO
     fork: (from, id) => void pool.fork(from, id),
     forget: (id) => pool.delete(id),
     accept(sessionId, result) {
-      const taker = typeof digests === "function" ? digests(sessionId) : digests;
-      taker?.accept(result);
+      try {
+        const taker = typeof digests === "function" ? digests(sessionId) : digests;
+        taker?.accept(result);
+      } catch (error) {
+        report(error);
+      }
     },
     async guard(hook) {
       try {

@@ -2,8 +2,7 @@
  * Waymark in opencode (`@opencode-ai/plugin` 1.18), as a plugin by its hooks.
  *
  * Promised: no hook throws, as that would fail the call. opencode calls no hook after a tool that failed: what there is to say of
- * it goes into the next request. It shows the model the arguments as they were changed, so the model sees the limit that its
- * read was given.
+ * it goes into the next request. Where arguments are changed at once, the model sees them as they were changed.
  *
  * @module
  */
@@ -120,7 +119,7 @@ const opencodeCodec: Codec = {
 export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {}): OpencodeHooks {
   const { directory, schema } = options;
   const host = hostReads(waymark, { dialect: dialects.opencode, codec: opencodeCodec }, options);
-  const begun = new Map<string, string>(); // the conversation of each call that has no result yet
+  const begun = new Map<string, Begun>(); // calls that have no result yet
   const notices = new Map<string, string>(); // what there is to say of calls that failed
   const topLevel = new Map<string, boolean>(); // which conversations are no sub-agent's
   const tool = schema && waymark.summarizeFileTool?.();
@@ -128,8 +127,9 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
     "tool.execute.before": ({ tool, sessionID, callID: callId }, { args }) =>
       host.guard(async () => {
         if (!host.isRead(tool) || isNested(callId)) return;
-        keep(begun, callId, sessionID);
-        const facts = { ...host.factsOf(sessionID), callId, tool, ...directory !== undefined && { cwd: directory } };
+        const abort = new AbortController(), { signal } = abort, cwd = directory;
+        keep(begun, callId, { sessionID, abort });
+        const facts = { ...host.factsOf(sessionID), callId, tool, signal, ...cwd !== undefined && { cwd } };
         const made = await host.reads.begin(args, facts);
         if (made !== args) Object.assign(args, made);
       }),
@@ -137,11 +137,13 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
       host.guard(async () => {
         if (isNested(callId)) return;
         begun.delete(callId);
-        const { output: text, content, attachments } = output as Output;
-        host.accept(sessionID, { callId, tool, result: text ?? content, args, topLevel: topLevel.get(sessionID) });
+        const { output: text, content, attachments } = output as Output, result = text ?? content;
         const silent = text === undefined ? !hasText(content) : text === "" && hasAny(attachments);
         const verdict = await host.reads.finish(callId, { result: output, silent });
         if (verdict) put(verdict, output);
+        if (!verdict?.replaces) {
+          host.accept(sessionID, { callId, tool, result, args, topLevel: topLevel.get(sessionID) });
+        }
       }),
     "experimental.chat.messages.transform": (_, { messages }) =>
       host.guard(async () => {
@@ -149,8 +151,8 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         if (typeof sessionID !== "string") return;
         host.request(sessionID, messages.flatMap(resultsIn));
         const failed = messages.flatMap(failuresIn);
-        for (const [callId, session] of begun) {
-          if (session !== sessionID) continue;
+        for (const [callId, call] of begun) {
+          if (call.sessionID !== sessionID) continue;
           begun.delete(callId);
           const verdict = await failedRead(host, callId, failed.find(({ callID }) => callID === callId)?.state.error);
           if (verdict) keep(notices, callId, verdict.text);
@@ -162,7 +164,10 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
       }),
     event: ({ event: { type, properties } }) =>
       host.guard(() => {
-        const { info } = (properties ?? {}) as { info?: { id?: string; parentID?: string } };
+        const { info, sessionID } = (properties ?? {}) as Happening;
+        if (type === "session.idle") {
+          for (const call of begun.values()) if (call.sessionID === sessionID) call.abort.abort();
+        }
         if (!type.startsWith("session.") || typeof info?.id !== "string") return;
         if (type !== "session.deleted") return keep(topLevel, info.id, info.parentID === undefined);
         topLevel.delete(info.id);
@@ -170,6 +175,19 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
       }),
     ...tool && { tool: { [tool.name]: summarizeTool(tool, schema) } },
   };
+}
+
+/** A call that has no result yet. */
+interface Begun {
+  readonly sessionID: string;
+  /** For its signal: opencode gives its hooks none, and says only when a conversation rests. */
+  readonly abort: AbortController;
+}
+
+/** What an event tells of a conversation. */
+interface Happening {
+  readonly info?: { readonly id?: string; readonly parentID?: string };
+  readonly sessionID?: string;
 }
 
 /** Most calls and conversations of which anything is known. */

@@ -215,9 +215,9 @@ function watchReads(pi: PiApi, host: HostReads): void {
     host.guard(async () => {
       const { toolName: tool, toolCallId: callId, parentToolCallId, input: args, content, isError } = event;
       if (parentToolCallId !== undefined) return undefined;
-      host.accept(idOf(context), { callId, tool, result: content, args, topLevel: true });
       const silent = !content.some(({ type }) => type === "text"); // an image stays alone
       const verdict = await reads.finish(callId, { result: content, failed: isError, silent });
+      if (!verdict?.replaces) host.accept(idOf(context), { callId, tool, result: content, args, topLevel: true });
       if (!verdict) return undefined;
       const block: PiBlock = { type: "text", text: verdict.text }, { structuredContent } = event;
       return { content: verdict.replaces ? [block] : [...content, block], structuredContent };
