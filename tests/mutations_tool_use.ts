@@ -8,6 +8,23 @@ import type { Mutation } from "./mutations.ts";
 
 export const toolUseMutations: readonly Mutation[] = [
   {
+    guarantee: "the budget is that of all processes of a session together",
+    file: "src/tool_use/digester.ts",
+    from: "      return !(isSpent = place !== undefined && place > maxCalls);",
+    to: "      return true;",
+    test: "tool_use/budget_test.ts",
+    named:
+      "eight processes of one session at once > make as many requests as the budget of one, not one more and not one less, all of them answered",
+  },
+  {
+    guarantee: "no two calls of a session have the same place",
+    file: "src/tool_use/call_places.ts",
+    from: "return Math.ceil((at < 0 ? size - BYTES : before + at) / BYTES) + 1;",
+    to: "return Math.ceil(before / BYTES) + 1;",
+    test: "tool_use/call_places_test.ts",
+    named: "a place for a call > is nobody else's, however many are taken at once",
+  },
+  {
     guarantee: "the gates stand in their order",
     file: "src/tool_use/decide.ts",
     from: '  if (facts.isKnown) return "duplicate";\n  if (!facts.hasModel) return "no-model";',
@@ -235,8 +252,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "the present session's ledger is never swept",
     file: "src/tool_use/sweep.ts",
-    from: " || `${folder}/${name}` === own) continue;",
-    to: ") continue;",
+    from: "if (stem === undefined || ledger === own) continue;",
+    to: "if (stem === undefined) continue;",
     test: "tool_use/ledger_test.ts",
     named: "are removed at the start when nobody wrote to them for so many days; nothing else is",
   },

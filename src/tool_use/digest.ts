@@ -52,8 +52,8 @@ export interface DigestRun {
   readonly maxTokens: number;
   /** The middleware's disposal. */
   readonly signal: AbortSignal;
-  /** The deadline, which begins with the request; called once, right before it. */
-  readonly begin: () => AbortSignal;
+  /** The deadline, which begins with the request; called once, right before it. Rejects where there is to be none. */
+  readonly begin: () => Promise<AbortSignal>;
   /** Told what the answer cost, whatever becomes of it. */
   readonly used: (usage: Completion["usage"]) => void;
   /** What masks secrets. Default: the patterns secretlint maintains. */
@@ -70,7 +70,7 @@ export async function makeDigest(question: DigestQuestion, run: DigestRun): Prom
   const content =
     `<output-${token}>\ntool: ${tool}\n${text}\n</output-${token}>\n\nNow the digest, at most ${WORDS} words.`;
   const messages = [{ role: "user", content }] as const;
-  const answer = await ask(model, { system: SYSTEM, messages, maxTokens, signal: run.begin() });
+  const answer = await ask(model, { system: SYSTEM, messages, maxTokens, signal: await run.begin() });
   run.used(answer.usage);
   // Masked before anything is cut: half a secret would not be known for one.
   const [said = ""] = await masker.mask([withoutDelimiters(answer.text.slice(0, MAX_RAW), token)]);

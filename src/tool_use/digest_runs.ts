@@ -32,6 +32,10 @@ export interface RunSettings {
 export interface RunParts {
   readonly store: Pick<DigestStore, "begin">;
   readonly keep: (row: DigestRow) => void;
+  /** A call is about to be made: whether the session still has one. Never rejects. */
+  readonly take: () => Promise<boolean>;
+  /** The session has none any more. */
+  readonly skip: (wanted: Wanted, reason: "budget") => void;
   readonly emit: (event: DigestEvent) => void;
   /** Default: the machine's. */
   readonly clock?: Clock | undefined;
@@ -79,14 +83,14 @@ function nameOf(model: CompletionModel): string {
 
 /** The runs of one session. */
 export function createDigestRuns(settings: RunSettings, parts: RunParts): DigestRuns {
-  const { isInherited, maxTokens } = settings, { store, keep, emit, clock, masker = secrets } = parts;
+  const { isInherited, maxTokens } = settings, { store, keep, take, emit, clock, masker = secrets } = parts;
   const turns = createTurns(settings.maxConcurrentCalls), running = new Set<Promise<void>>();
   const now = timeOf(clock);
 
   const digest = async (wanted: Wanted, signal: AbortSignal, end: (isSpent: boolean) => void): Promise<void> => {
     const { callId, tool, bytes } = wanted, model = settings.model!;
     const modelName = nameOf(model);
-    let started = now(), calls = 0, release: (() => void) | undefined, deadline: Deadline | undefined;
+    let started = now(), calls = 0, isOver = false, release: (() => void) | undefined, deadline: Deadline | undefined;
     let tokens: Completion["usage"] = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
     /** What a row and an event have in common. */
     const facts = () => {
@@ -105,7 +109,10 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
         maxTokens,
         signal,
         masker,
-        begin() {
+        async begin() {
+          isOver = !await take();
+          signal.throwIfAborted();
+          if (isOver) throw new WaymarkError("budget", "Cannot make a digest: the session has no call left");
           calls++;
           deadline = createDeadline(settings.timeoutMs, { clock, signal });
           return deadline.signal;
@@ -119,6 +126,7 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
     } catch (error) {
       const message = await withoutSecrets(error);
       if (signal.aborted) return;
+      if (isOver) return parts.skip(wanted, "budget");
       const { row, event } = facts();
       keep({ ...row, status: "failed", reason: message });
       emit({

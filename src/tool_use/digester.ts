@@ -31,7 +31,7 @@ export interface DigestSettings extends RunSettings {
 }
 
 /** What a digester works with. */
-export interface DigesterParts extends Omit<RunParts, "store" | "keep"> {
+export interface DigesterParts extends Omit<RunParts, "store" | "keep" | "take" | "skip"> {
   /** Opens the ledger at the first result, and reads what it holds of this session. `undefined`: nothing is kept. */
   readonly open:
     | (() => Promise<{ readonly ledger: Ledger; readonly rows: Summaries; readonly failed?: number }>)
@@ -88,16 +88,27 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
   const excluded = new Set(settings.excludeTools), store = createStore(settings.maxSummariesPerSession);
   const now = timeOf(parts.clock), queue: Taken[] = [], held = new Map<string, Wanted>();
   let ledger: Ledger | undefined, draining: Promise<void> | undefined, isOpen = false, isClosed = false;
+  /** No call is left, whoever made them. */
+  let isSpent = false, taking: Promise<boolean> = Promise.resolve(true);
 
   const keep = (row: DigestRow): void => {
     store.keep(row);
     ledger?.append(row);
   };
-  const runs = createDigestRuns(settings, { ...parts, store, keep });
   const skip = ({ callId, tool, bytes }: { callId: string; tool: string; bytes: number }, reason: SkipReason): void => {
     keep({ callId, tool, resultBytes: bytes, status: "skipped", skipReason: reason, durationMs: 0, at: now() });
     emit({ type: "digest", what: "skipped", callId, tool, resultBytes: bytes, reason });
   };
+
+  /** The budget is the session's: each call takes a place among those of all its processes, one after the other here. */
+  const take = (): Promise<boolean> =>
+    taking = taking.then(async () => {
+      if (isSpent) return false;
+      const place = maxCalls === Infinity ? undefined : await ledger?.take();
+      if (place !== undefined) store.heard(place);
+      return !(isSpent = place !== undefined && place > maxCalls);
+    }).catch(() => true);
+  const runs = createDigestRuns(settings, { ...parts, store, keep, take, skip });
 
   const open = async (): Promise<void> => {
     isOpen = true;

@@ -1,9 +1,10 @@
 /**
- * The ledger of a session: one line for what became of each tool result, kept beyond this process.
+ * The ledger of a session: one line for what became of each tool result, kept beyond this process, and beside it a place for
+ * every call that any process of the session makes.
  *
  * Promised: nothing ever throws or rejects, and nothing waits for the disk; every row is one write, rows of any number of
  * processes never run into each other; the folder and the file are this user's alone, and nothing is made before the first
- * row. Absent: reading it (that is `load.ts`), and any change of a row that is there.
+ * row or call. Absent: reading it (that is `load.ts`), and any change of a row that is there.
  *
  * @module
  */
@@ -13,7 +14,8 @@ import { quiet, WaymarkError } from "../errors.ts";
 import type { FileFacts } from "../disk_types.ts";
 import { disk, diskFault } from "../files.ts";
 import { appendLine } from "./append_line.ts";
-import { ledgerPath, LEDGERS } from "./ledger_path.ts";
+import { takePlace } from "./call_places.ts";
+import { ledgerPath, LEDGERS, placesPath } from "./ledger_path.ts";
 import { lineOf, MAX_LINE_BYTES } from "./rows.ts";
 import { sweepLedgers } from "./sweep.ts";
 import type { DigestRow, Ledger } from "./types.ts";
@@ -39,21 +41,26 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
   let errors = 0, file: string | undefined;
 
   const failed = (cause: unknown): void => {
-    errors++;
     const reason = cause instanceof Error ? cause.message : String(cause);
     if (told.size > 20 || told.has(reason)) return; // a host's disk can fail in many words
     told.add(reason);
     tell(new WaymarkError("cache", `Cannot keep digests in the ledger: ${reason}`, { cause }));
   };
 
-  const keep = async (line: Uint8Array): Promise<void> => {
+  const lost = (cause: unknown): void => {
+    errors++;
+    failed(cause);
+  };
+
+  /** Does something with a file of the session: the ledger, or one that belongs to it. */
+  const on = async <Value>(act: (file: string) => Promise<Value>, pathOf = (ledger: string) => ledger) => {
     try {
-      if (file === undefined || !isFile(file)) file = await prepare(root!, session);
-      await appendLine(file, line);
+      if (file === undefined || !isFile(pathOf(file))) file = await prepare(root!, session);
+      return await act(pathOf(file));
     } catch (error) {
       if (file === undefined || diskFault(error) !== "absent") throw error;
       file = await prepare(root!, session); // the folder was removed meanwhile
-      await appendLine(file, line);
+      return await act(pathOf(file));
     }
   };
 
@@ -64,9 +71,18 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
       try {
         const line = new TextEncoder().encode(lineOf(row));
         if (line.length > MAX_LINE_BYTES) throw new Error(`a row has ${line.length} bytes`);
-        last = last.then(() => keep(line)).catch(failed);
+        last = last.then(() => on((path) => appendLine(path, line))).catch(lost);
+      } catch (error) {
+        lost(error);
+      }
+    },
+    async take() {
+      if (!isKept) return undefined;
+      try {
+        return await on((path) => takePlace(path), placesPath);
       } catch (error) {
         failed(error);
+        return undefined;
       }
     },
     get errors() {
@@ -97,10 +113,11 @@ async function prepare(root: string, session: string): Promise<string> {
   if (!facts.isDirectory || facts.isSymlink) refuse(`${folder} is not a folder`);
   makeOwn(folder, facts, 0o700);
   const file = await ledgerPath(above.replace(/[\\/]\.summaries$/, ""), session);
-  if (disk().exists(file)) {
-    const facts = disk().lstat(file);
-    if (!facts.isFile || facts.isSymlink) refuse(`${file} is not a regular file`);
-    makeOwn(file, facts, 0o600);
+  for (const path of [file, placesPath(file)]) {
+    if (!disk().exists(path)) continue;
+    const facts = disk().lstat(path);
+    if (!facts.isFile || facts.isSymlink) refuse(`${path} is not a regular file`);
+    makeOwn(path, facts, 0o600);
   }
   return file;
 }

@@ -10,6 +10,8 @@ import { sha256 } from "../files.ts";
 export const LEDGERS = "tool-use";
 /** What every ledger's name ends in. */
 export const LEDGER_END = ".jsonl";
+/** What the name of the file ends in that stands beside a ledger and has a place for every call. */
+export const PLACES_END = ".calls";
 
 /** Names that stand for themselves on every file system: those without a difference of case are kept apart everywhere. */
 const PLAIN = /^[a-z0-9][a-z0-9._-]{0,99}$/;
@@ -30,4 +32,9 @@ async function nameOf(session: string): Promise<string> {
   const hash = await sha256(new TextEncoder().encode(JSON.stringify(session)));
   const words = session.slice(0, 200).toLowerCase().replace(/[^a-z0-9._-]+/g, "_").replace(/^[._-]+/, "").slice(0, 60);
   return `${words || "session"}-${hash.slice(0, 32)}`;
+}
+
+/** The file with a place for every call, beside a ledger. */
+export function placesPath(ledger: string): string {
+  return ledger.slice(0, -LEDGER_END.length) + PLACES_END;
 }

@@ -2,7 +2,7 @@
  * What is known of a session's digests in this process: the latest ones, the calls that are done or under way, and the budget.
  *
  * Promised: only rows of status `ok` are held; a call has one run at a time; what had a digest once is never paid for twice,
- * also after it had to make room; no more calls than the budget.
+ * also after it had to make room. Absent: what other processes do at this moment, but what is told of it.
  *
  * @module
  */
@@ -35,6 +35,8 @@ export interface DigestStore {
   underWay(callId: string): Run | undefined;
   /** All runs under way. */
   readonly runs: Iterable<Run>;
+  /** So many calls the session has made, those of other processes that are alive among them. */
+  heard(calls: number): void;
   /** Takes over what another process of the same session has made, and how many of its calls failed. */
   adopt(rows: Summaries, failed?: number): void;
 }
@@ -77,6 +79,9 @@ export function createStore(maxSummaries: number): DigestStore {
     underWay: (callId) => runs.get(callId),
     get runs() {
       return runs.values();
+    },
+    heard(made) {
+      calls = Math.max(calls, made);
     },
     adopt(others, failed = 0) {
       calls += failed;

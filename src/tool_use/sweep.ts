@@ -1,15 +1,18 @@
 /**
- * Removes ledgers of sessions that are long over.
+ * Removes ledgers of sessions that are long over, and what stands beside them.
  *
  * @module
  */
 
 import type * as NodeFs from "node:fs";
 import { disk } from "../files.ts";
-import { LEDGER_END, ledgerPath, LEDGERS } from "./ledger_path.ts";
+import { LEDGER_END, ledgerPath, LEDGERS, PLACES_END, placesPath } from "./ledger_path.ts";
 
 /** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
 const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
+
+/** What the sweep looks at: names without their ends are those of sessions. */
+const ENDS = new RegExp(`^(.+)(?:${[LEDGER_END, PLACES_END].join("|").replaceAll(".", "\\.")})$`, "s");
 
 /** So many files are looked at before other work has its turn. */
 const AT_ONCE = 100;
@@ -39,21 +42,32 @@ export async function sweepLedgers({ root, session, before }: SweepOptions): Pro
     }
     let looked = 0;
     for (const name of await list(folder)) {
-      if (!name.endsWith(LEDGER_END) || `${folder}/${name}` === own) continue;
+      const [, stem] = ENDS.exec(name) ?? [], ledger = `${folder}/${stem}${LEDGER_END}`;
+      if (stem === undefined || ledger === own) continue;
       if (++looked % AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve, 0));
-      sweep(`${folder}/${name}`, before);
+      sweep(ledger, before);
     }
   } catch { /* there is no folder, or it may not be had */ }
 }
 
-function sweep(file: string, before: number): void {
-  try {
-    const modified = modifiedAt(file);
-    if (modified !== undefined && modified < before) disk().remove(file);
-  } catch { /* gone, or not ours */ }
+/** Removes a ledger and the places of its calls where neither was written to for so long: the one says what the other costs. */
+function sweep(ledger: string, before: number): void {
+  const files = [ledger, placesPath(ledger)].map((file) => ({ file, modified: attempt(() => modifiedAt(file)) }));
+  if (files.some(({ modified }) => modified !== undefined && modified >= before)) return;
+  for (const { file, modified } of files) if (modified !== undefined) attempt(() => disk().remove(file));
 }
 
-async function list(folder: string): Promise<string[]> {
+/** What it gives; `undefined` where the file is gone, or not ours. */
+function attempt<Value>(action: () => Value): Value | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The names in a folder. Rejects with what the disk throws. */
+export async function list(folder: string): Promise<string[]> {
   if (!host.Deno?.version?.deno) return await host.process.getBuiltinModule("node:fs").promises.readdir(folder);
   const names: string[] = [];
   for await (const { name } of host.Deno.readDir(folder)) names.push(name);
@@ -61,7 +75,7 @@ async function list(folder: string): Promise<string[]> {
 }
 
 /** When a regular file was last written to; `undefined` where that is not known, and for anything else. */
-function modifiedAt(path: string): number | undefined {
+export function modifiedAt(path: string): number | undefined {
   if (host.Deno?.version?.deno) {
     const { isFile, mtime } = host.Deno.lstatSync(path);
     return isFile ? mtime?.getTime() : undefined;

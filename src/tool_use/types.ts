@@ -64,6 +64,11 @@ export interface AcceptedResult {
 export interface Ledger {
   /** Keeps one row, soon. */
   append(row: DigestRow): void;
+  /**
+   * Takes a place for a call that is about to be made: how many calls the session has made with it, all its processes together.
+   * `undefined` where that cannot be known.
+   */
+  take(): Promise<number | undefined>;
   /** Rows that could not be kept. */
   readonly errors: number;
   /** Resolves when every row so far is kept or given up. */

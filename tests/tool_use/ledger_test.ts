@@ -295,6 +295,31 @@ describe("a ledger that cannot be kept", () => {
     );
   }
 
+  it("has no place for a call either where it may not be written, and tells why", () =>
+    inFolder(async (root) => {
+      const outside = put(root, "outside", "theirs"), said: string[] = [];
+      mkdirSync(`${root}/.summaries/tool-use`, { recursive: true });
+      symlinkSync(outside, `${root}/.summaries/tool-use/s.calls`);
+      const ledger = openLedger({ root, session: "s", retentionDays: 7, onError: ({ message }) => said.push(message) });
+      for (let time = 0; time < 2; time++) assertEquals(await ledger.take(), undefined);
+      assertEquals([readFileSync(outside, "utf8"), ledger.errors, said.length], ["theirs", 0, 1]);
+      for (const options of [{ root: undefined, retentionDays: 7 }, { root, retentionDays: 0 }]) {
+        assertEquals(await openLedger({ session: "t", ...options }).take(), undefined);
+      }
+    }));
+
+  it("has places for calls in a private file, which go on when the folder was removed", () =>
+    inFolder(async (root) => {
+      const folder = `${root}/.summaries/tool-use`, ledger = openLedger({ root, session: "s", retentionDays: 7 });
+      assertEquals([await ledger.take(), await ledger.take()], [1, 2]);
+      assertEquals(readdirSync(folder), ["s.calls"]);
+      if (process.platform !== "win32") {
+        assertEquals([statSync(folder).mode & 0o777, statSync(`${folder}/s.calls`).mode & 0o777], [0o700, 0o600]);
+      }
+      rmSync(`${root}/.summaries`, { recursive: true });
+      assertEquals(await ledger.take(), 1);
+    }));
+
   it("makes nothing in the home directory itself, nor at the root of the disk", () =>
     inFolder(async (root) => {
       const { HOME } = process.env;
@@ -385,6 +410,23 @@ describe("ledgers of other sessions", () => {
       assertEquals(errors, 0);
       assertEquals(left(root), ["folder.jsonl", "future.jsonl", "link.jsonl", "new.jsonl", "old.txt", "s.jsonl"]);
       assert(existsSync(`${root}/outside.jsonl`));
+    }));
+
+  it("go with the places of their calls, and stay as long as these are young: the one says what the other costs", () =>
+    inFolder(async (root) => {
+      aged(root, {
+        "both.jsonl": 8,
+        "both.calls": 9,
+        "row.jsonl": 1,
+        "row.calls": 9,
+        "call.jsonl": 9,
+        "call.calls": 1,
+        "alone.calls": 9,
+        "s.calls": 100,
+        ".calls": 100,
+      });
+      await kept({ root, now: () => now }, []);
+      assertEquals(left(root), [".calls", "call.calls", "call.jsonl", "row.calls", "row.jsonl", "s.calls"]);
     }));
 
   it("stay as long as is said", () =>

@@ -109,7 +109,13 @@ async function runPlan({ steps, most, budget, atOnce, when }: Plan): Promise<voi
     model: modelOf(calls),
     isInherited: false,
   };
-  const ledger = { append: (row: DigestRow) => void rows.push(row), errors: 0, settled: () => Promise.resolve() };
+  let places = 0;
+  const ledger = {
+    append: (row: DigestRow) => void rows.push(row),
+    take: () => Promise.resolve(++places),
+    errors: 0,
+    settled: () => Promise.resolve(),
+  };
   const digester = createDigester(settings, {
     open: () => Promise.resolve({ ledger, rows: new Map() }),
     emit: tally.add,

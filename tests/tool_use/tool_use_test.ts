@@ -1,5 +1,5 @@
 import { describe, it } from "node:test";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { assert, assertEquals, assertMatch, assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
@@ -265,7 +265,9 @@ describe("toolUseSummary()", () => {
         await digests.settled();
         assertEquals([model.calls.length, model.calls[0]?.signal.aborted, events.length], [1, true, 0]);
         assertEquals([digests.summaries().size, digests.stats().underWay], [0, 0]);
-        assertEquals(existsSync(join(root, ".summaries")), false);
+        // What is left is the place of the one call that was made.
+        assertEquals(readdirSync(join(root, ".summaries", "tool-use")), ["session-1.calls"]);
+        assertEquals(readFileSync(join(root, ".summaries", "tool-use", "session-1.calls")).length, 17);
       });
     });
   });
@@ -487,6 +489,52 @@ describe("the ledger of a session", () => {
         });
       }
       assertEquals(existsSync(join(root, ".summaries")), false);
+    });
+  });
+
+  it("counts the calls of all that are alive at once: one sees what another has spent, and says so in its rows", async () => {
+    await inFolder(async (root) => {
+      const maxCallsPerSession = 3, options = { root, maxCallsPerSession };
+      await withDigests(always, options, async (first) => {
+        await withDigests(always, options, async (second) => {
+          const accept = async ({ digests }: typeof first, ...ids: string[]): Promise<void> => {
+            for (const callId of ids) digests.accept({ callId, tool: "bash", result: large });
+            await digests.settled();
+          };
+          await accept(first, "a1");
+          await accept(second, "b1"); // reads what the first one made
+          await accept(first, "a2");
+          await accept(second, "b2", "b3");
+          await accept(first, "a3");
+          assertEquals([first.model.calls.length, second.model.calls.length], [2, 1]);
+          assertEquals([first.digests.stats().skipped, second.digests.stats().skipped], [{ budget: 1 }, { budget: 2 }]);
+          assertEquals(second.digests.stats().modelCalls, 1);
+        });
+      });
+      const rows = rowsOf(root).map(({ callId, status, skipReason }) => [callId, skipReason ?? status].join(" "));
+      assertEquals(rows.sort(), ["a1 ok", "a2 ok", "a3 budget", "b1 ok", "b2 budget", "b3 budget"]);
+    });
+  });
+
+  it("spends by its own count where no place for a call can be had, and without a limit takes none", async () => {
+    await inFolder(async (root) => {
+      mkdirSync(join(root, ".summaries", "tool-use", "session-1.calls"), { recursive: true });
+      const errors: string[] = [], onError = (error: Error) => errors.push(error.message);
+      await withDigests(always, { root, onError, maxCallsPerSession: 2 }, async ({ digests, model }) => {
+        for (const callId of ["c1", "c2", "c3"]) digests.accept({ callId, tool: "bash", result: large });
+        await digests.settled();
+        assertEquals([model.calls.length, digests.stats().skipped], [2, { budget: 1 }]);
+      });
+      assertEquals(errors.length, 1);
+      assertMatch(errors[0]!, /session-1\.calls is not a regular file/);
+      await withDigests(always, { root, session: "free", maxCallsPerSession: Infinity }, async ({ digests }) => {
+        digests.accept({ callId: "c1", tool: "bash", result: large });
+        await digests.settled();
+        assertEquals(digests.stats().made, 1);
+      });
+      assertEquals(readdirSync(join(root, ".summaries", "tool-use")).filter((name) => name.startsWith("free")), [
+        "free.jsonl",
+      ]);
     });
   });
 
