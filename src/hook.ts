@@ -1,0 +1,122 @@
+/**
+ * A hook that guards the reads of Claude Code, for anybody, with no code: `settings` prints what belongs into
+ * `.claude/settings.json`.
+ *
+ * ```sh
+ * deno run --allow-read jsr:@waymark/waymark/hook settings
+ * npx jsr add @waymark/waymark && node node_modules/@waymark/waymark/src/hook.js settings
+ * bunx jsr add @waymark/waymark && bun node_modules/@waymark/waymark/src/hook.js settings
+ * ```
+ *
+ * One process runs before a `Read` and another after it. It reads the event on standard input and answers on standard output.
+ *
+ * Promised: exit code 0 whatever happens, and never a decision about permissions, so that no read is ever blocked; nothing on
+ * standard error but with `--verbose`; an end after 10 seconds, or 60 where a model makes the maps. No model is asked but with
+ * `--model`, and then for files of the project alone. A read that is not too long starts nothing and writes nothing.
+ * Absent: references to lines shown before, since no process sees the conversation.
+ *
+ * @module
+ */
+
+import type { HookSetup } from "./hook/answer.ts";
+import { exit, type HookIo, isProgram, processIo, programArguments } from "./hook/process.ts";
+
+export type { HookIo };
+
+/** What the arguments say. */
+interface Arguments extends Omit<HookSetup, "signal" | "tell" | "timeoutMs"> {
+  readonly verbose: boolean;
+  readonly runtime: string | undefined;
+  readonly isSettings: boolean;
+}
+
+const HELP = `Usage: hook [options] < event.json
+       hook settings [options] [--for deno|bun|node]
+
+  --root <dir>         the project's root (default: the nearest one above the folder of the event)
+  --max-lines <count>  lines a Read may return before it is shortened (default: 200)
+  --outline            tree-sitter makes the maps (default: a line scanner)
+  --model <name>       a model of Anthropic makes the maps, with ANTHROPIC_API_KEY (default: none)
+  --verbose            say on standard error what went wrong
+`;
+
+/**
+ * Runs the hook once: always 0.
+ *
+ * @example
+ * ```ts
+ * import { main } from "@waymark/waymark/hook";
+ * import { assertEquals } from "@std/assert";
+ *
+ * let output = "";
+ * const io = { read: () => Promise.resolve("no JSON at all"), write: (text: string) => void (output += text), complain() {} };
+ * assertEquals([await main([], io), output], [0, ""]);
+ * ```
+ */
+export async function main(argv: readonly string[], io: HookIo = processIo()): Promise<number> {
+  const { verbose, runtime, isSettings, ...setup } = readArguments(argv);
+  const tell = (words: string): void => {
+    if (verbose) io.complain(`waymark: ${words.replace(/\s+/g, " ")}`);
+  };
+  try {
+    const deadlineMs = setup.model === undefined ? 10_000 : 60_000;
+    if (argv.includes("--help")) await io.write(HELP);
+    else if (isSettings) await io.write(await printSettings(argv, { ...setup, runtime, deadlineMs }));
+    else {
+      const signal = AbortSignal.timeout(deadlineMs);
+      await Promise.race([ended(signal), answerEvent(io, { ...setup, signal, tell, timeoutMs: deadlineMs - 5_000 })]);
+    }
+  } catch (error) {
+    tell(error instanceof Error ? error.message : String(error));
+  }
+  return 0;
+}
+
+async function answerEvent(io: HookIo, setup: HookSetup): Promise<void> {
+  const event: unknown = JSON.parse(await io.read());
+  if (typeof event !== "object" || event === null) return;
+  const { answer } = await import("./hook/answer.ts"), output = await answer(event, setup);
+  if (output && !setup.signal.aborted) await io.write(JSON.stringify(output));
+}
+
+async function printSettings(
+  argv: readonly string[],
+  facts: Pick<Arguments, "model" | "outline" | "runtime"> & { readonly deadlineMs: number },
+): Promise<string> {
+  const [{ settingsOf }, { disk }] = await Promise.all([import("./hook/settings.ts"), import("./files.ts")]);
+  const here = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
+  const runtime = facts.runtime ?? here, isOther = runtime !== here;
+  const own = import.meta.url.startsWith("file:") ? new URL(import.meta.url).pathname : "jsr:@waymark/waymark/hook";
+  const program = isOther
+    ? runtime === "deno" ? "jsr:@waymark/waymark/hook" : `${disk().cwd()}/node_modules/@waymark/waymark/src/hook.js`
+    : decodeURIComponent(own);
+  const options = argv.filter((word, at) =>
+    word !== "settings" && ![word, argv[at - 1]].some((name) => name === "--for" || name === "--root")
+  );
+  return settingsOf({ ...facts, runtime: runtime as "deno", program, folder: disk().cwd(), options });
+}
+
+/** What is not to be understood is left out: a hook that complains about its arguments would be no hook. */
+function readArguments(argv: readonly string[]): Arguments {
+  const value = (name: string): string | undefined => {
+    const at = argv.indexOf(name);
+    return at >= 0 ? argv[at + 1] : undefined;
+  };
+  const maxLines = Number(value("--max-lines")), runtime = value("--for") ?? "";
+  return {
+    root: value("--root") || undefined,
+    maxLines: Number.isSafeInteger(maxLines) && maxLines >= 1 ? maxLines : undefined,
+    model: value("--model") || undefined,
+    outline: argv.includes("--outline"),
+    verbose: argv.includes("--verbose"),
+    runtime: ["deno", "bun", "node"].includes(runtime) ? runtime : undefined,
+    isSettings: argv[0] === "settings",
+  };
+}
+
+/** Resolves when the time is over, and never before. */
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+if (isProgram(import.meta)) void main(programArguments()).then(exit);

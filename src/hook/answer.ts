@@ -1,0 +1,177 @@
+/**
+ * What a hook answers to an event of Claude Code: one process before a `Read`, another one after it.
+ *
+ * Promised: a read is only ever shortened where what was asked is kept for the process after it, so that the model is told; a
+ * read that is short, or not to be guarded, costs a look at the file's size and 200 lines, and writes nothing.
+ *
+ * @module
+ */
+
+import { claudeCodec, conversationId, isName, noteOf } from "../claude_code.ts";
+import type { ClaudeHookInput, ClaudeHookOutput } from "../claude_types.ts";
+import { dialects } from "../dialects.ts";
+import { disk } from "../files.ts";
+import type { HookResult } from "../hooked.ts";
+import { lineWindow } from "../lines.ts";
+import { findRoot, toDiskPath } from "../paths.ts";
+import { guardsName } from "../probe.ts";
+import type { ReadSpan } from "../types.ts";
+import type { GuardSetup } from "./guards.ts";
+import { openState } from "./state.ts";
+
+/** How a hook answers. */
+export interface HookSetup extends Omit<GuardSetup, "root" | "onFailure"> {
+  /** The project's root. Default: the nearest one above the folder Claude Code is in. */
+  readonly root?: string | undefined;
+  /** Ends everything. */
+  readonly signal: AbortSignal;
+}
+
+/** Larger files are left alone. */
+const MOST_BYTES = 32 << 20;
+/** A model that failed is left alone for so long. */
+const PAUSE_MS = 60_000;
+
+const dialect = dialects.claudeCode;
+
+/** The answer to an event; `undefined` where there is nothing to say. */
+export async function answer(input: ClaudeHookInput, setup: HookSetup): Promise<ClaudeHookOutput | undefined> {
+  const { hook_event_name: event, tool_use_id: callId, tool_name } = input;
+  const isRead = isName(callId) && isName(tool_name) && dialect.tools.includes(tool_name);
+  if (event === "PreToolUse") return isRead ? await before(input, callId, setup) : undefined;
+  if (event === "PostToolUse" || event === "PostToolUseFailure") {
+    return isRead ? await after(input, callId, setup) : undefined;
+  }
+  for (const root of rootsOf(input, setup)) {
+    const state = openState(root, conversationId(input));
+    if (event === "SessionEnd") await state.sweep("own");
+    if (isName(event)) await state.sweep("old");
+  }
+  return undefined;
+}
+
+/** Where state may lie: the root given, then the one found. The first that can be used is used by both processes. */
+function rootsOf({ cwd }: ClaudeHookInput, { root }: Pick<HookSetup, "root">): string[] {
+  const here = isName(cwd) ? cwd : disk().cwd(), given = root === undefined ? undefined : toDiskPath(root, here);
+  return [...new Set([given, findRoot(here, disk())].filter((path) => path !== undefined))];
+}
+
+async function before(input: ClaudeHookInput, callId: string, setup: HookSetup): Promise<ClaudeHookOutput | undefined> {
+  const { tool_input: args } = input, span = dialect.parse(args);
+  if (!span || !isLong(span, input, setup)) return undefined;
+  for (const root of rootsOf(input, setup)) {
+    const state = openState(root, conversationId(input)), kept = JSON.stringify({ version: 1, args });
+    if (await state.take(owedName(span, input)) !== undefined) return undefined; // promised: this time as asked
+    const general = openState(root, ""),
+      isPaused = setup.model !== undefined && (await general.age("pause") ?? Infinity) < PAUSE_MS;
+    const model = isPaused ? undefined : setup.model;
+    // What a model is paid for must not be lost: with one, state is kept first.
+    if (model !== undefined && !await state.put(callId, kept)) continue;
+    const [{ openGuards }, { foresee }] = await Promise.all([import("./guards.ts"), import("../replay.ts")]);
+    const pauses: Promise<unknown>[] = [], onFailure = () => void pauses.push(general.put("pause", "{}"));
+    const waymark = await openGuards({ ...setup, root, model, onFailure });
+    const made = await foresee(waymark.middleware, { args, facts: factsOf(input, callId, setup) }, {
+      dialect,
+      codec: claudeCodec,
+    });
+    await Promise.all([waymark.close(), ...pauses]);
+    if (made === args) {
+      if (model !== undefined) await state.take(callId);
+      return undefined;
+    }
+    if (model === undefined && !await state.put(callId, kept)) continue;
+    return { hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput: made as Record<string, unknown> } };
+  }
+  return undefined;
+}
+
+async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): Promise<ClaudeHookOutput | undefined> {
+  for (const root of rootsOf(input, setup)) {
+    const state = openState(root, conversationId(input)), kept = parse(await state.take(callId));
+    if (!kept) continue;
+    const isFailure = input.hook_event_name === "PostToolUseFailure";
+    const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
+    if (!isFailure && claudeCodec.text(input.tool_response) === undefined) return undefined;
+    const asked = dialect.parse(kept.args), made = dialect.parse(input.tool_input);
+    if (!asked || !made) return undefined;
+    const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
+    if (owed) await state.put(owedName(asked, input), "{}");
+    if (text === undefined) return undefined;
+    const { fitNote } = await import("./long_note.ts"), file = await state.path(callId, "txt");
+    const full = noteOf(asked.path, text), { note, rest } = fitNote(full, file);
+    const isKept = rest === undefined || await state.put(callId, rest, "txt");
+    const additionalContext = isKept ? note : full;
+    return {
+      hookSpecificOutput: { hookEventName: isFailure ? "PostToolUseFailure" : "PostToolUse", additionalContext },
+    };
+  }
+  return undefined;
+}
+
+/** A read that was made. */
+interface Made {
+  readonly input: ClaudeHookInput;
+  readonly callId: string;
+  readonly setup: HookSetup;
+  readonly root: string;
+  readonly result: HookResult;
+  readonly asked: ReadSpan;
+  readonly made: ReadSpan;
+}
+
+/** What to say of a read, and whether the same one is to go on as asked. No model is asked again: its map is kept. */
+async function sayOf(args: unknown, read: Made): Promise<{ text: string | undefined; owed: boolean }> {
+  const { input, callId, setup, root, result, asked, made } = read;
+  const { cutVerdict, isSame, replay } = await import("../replay.ts");
+  try {
+    const { openGuards } = await import("./guards.ts");
+    const waymark = await openGuards({ ...setup, root, model: undefined });
+    const call = { args, made: input.tool_input, facts: factsOf(input, callId, setup), result };
+    const { verdict, owed } = await replay(waymark.middleware, call, { dialect, codec: claudeCodec });
+    await waymark.close();
+    return { text: verdict?.text, owed };
+  } catch (error) {
+    setup.tell((error as Error).message);
+    return isSame(asked, made) ? { text: undefined, owed: false } : { text: cutVerdict(asked, made).text, owed: true };
+  }
+}
+
+/** Whether a read would return more lines than it may, as far as a look at them says. */
+function isLong({ path, start, count = Infinity }: ReadSpan, { cwd }: ClaudeHookInput, setup: HookSetup): boolean {
+  const { maxLines = 200 } = setup,
+    file = count > maxLines && guardsName(path) && toDiskPath(path, isName(cwd) ? cwd : undefined);
+  if (!file) return false;
+  try {
+    const { isFile, size } = disk().stat(file);
+    if (!isFile || size < start + maxLines || size > MOST_BYTES) return false;
+    const open = disk().open(file);
+    try {
+      const { lines, more, cut } = lineWindow(open, start, maxLines);
+      return cut || (more && lines === maxLines);
+    } finally {
+      open.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+function factsOf(input: ClaudeHookInput, callId: string, { signal }: Pick<HookSetup, "signal">) {
+  const { cwd, tool_name } = input;
+  return { callId, tool: String(tool_name), sessionId: conversationId(input), signal, ...isName(cwd) && { cwd } };
+}
+
+/** The name of a promise that a read goes on as asked. */
+function owedName({ path, start, count }: ReadSpan, { cwd }: ClaudeHookInput): string {
+  return `owed ${JSON.stringify([cwd, path, start, count])}`;
+}
+
+/** What the process before the read kept; nothing where it is not to be understood. */
+function parse(text: string | undefined): { readonly args: unknown } | undefined {
+  try {
+    const kept = JSON.parse(text ?? "null") as { version?: unknown; args?: unknown } | null;
+    return kept?.version === 1 ? { args: kept.args } : undefined;
+  } catch {
+    return undefined;
+  }
+}

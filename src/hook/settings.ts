@@ -1,0 +1,69 @@
+/**
+ * The settings that make Claude Code run the hook, to paste into `.claude/settings.json`.
+ *
+ * @module
+ */
+
+/** What the command line of the hook is made of. */
+export interface CommandFacts {
+  /** Where the program is: an address, or a path. */
+  readonly program: string;
+  /** What runs it. */
+  readonly runtime: "deno" | "bun" | "node";
+  /** The folder the settings are made in. Default: unknown. */
+  readonly folder?: string | undefined;
+  /** A model of Anthropic makes the maps. */
+  readonly model?: string | undefined;
+  /** The tree-sitter outline makes them. */
+  readonly outline?: boolean | undefined;
+  /** Other options, as they were given. */
+  readonly options: readonly string[];
+  /** How long the hook waits at most, milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** The project as Claude Code names it to its hooks. */
+const PROJECT = "$CLAUDE_PROJECT_DIR";
+
+/** How much longer than the hook itself Claude Code waits for it, seconds. */
+const GRACE_S = 10;
+
+/** The command that runs the hook. On Deno with the permissions it needs and no other. */
+export function commandOf({ program, runtime, folder, model, outline, options }: CommandFacts): string {
+  const isInside = folder !== undefined && program.startsWith(`${folder}/`);
+  const path = isInside ? `${PROJECT}${program.slice(folder.length)}` : program;
+  const rest = ["--root", quote(PROJECT), ...options.map(quote)];
+  if (runtime !== "deno") return [runtime, quote(path), ...rest].join(" ");
+  const variables = [
+    "HOME",
+    ...model === undefined ? [] : ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"],
+  ];
+  return [
+    "deno run --quiet --no-prompt --no-config --allow-read",
+    `--allow-write=${quote(`${PROJECT}/.summaries`)}`,
+    `--allow-env=${variables} --allow-sys=uid`,
+    ...model === undefined ? [] : ["--allow-net=api.anthropic.com"],
+    ...model === undefined && !outline ? [] : ["--allow-import"],
+    quote(path),
+    ...rest,
+  ].join(" ");
+}
+
+/** The settings, as JSON. */
+export function settingsOf(facts: CommandFacts): string {
+  const hook = { type: "command", command: commandOf(facts), timeout: Math.ceil(facts.deadlineMs / 1000) + GRACE_S };
+  const forReads = [{ matcher: "Read", hooks: [hook] }], forAll = [{ hooks: [hook] }];
+  const hooks = {
+    PreToolUse: forReads,
+    PostToolUse: forReads,
+    PostToolUseFailure: forReads,
+    PreCompact: forAll,
+    SessionEnd: forAll,
+  };
+  return `${JSON.stringify({ hooks }, null, 2)}\n`;
+}
+
+/** A word of a shell's, in which a variable is still one. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./^~-]+$/.test(word) ? word : `"${word.replace(/["\\`]|\$(?!CLAUDE_PROJECT_DIR\b)/g, "\\$&")}"`;
+}
