@@ -260,8 +260,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "a ledger that was swapped for a pipe or a link takes no row",
     file: "src/tool_use/ledger.ts",
-    from: "if (file === undefined || !isFile(file)) file = await prepare(root!, session);",
-    to: "file ??= await prepare(root!, session);",
+    from: "path !== undefined && isFile(path) ? path",
+    to: "path !== undefined ? path",
     test: "tool_use/ledger_test.ts",
     named: "writes nowhere once its file was swapped for a link, and goes on when that is gone",
   },

@@ -38,7 +38,8 @@ export interface LedgerOptions {
 export function openLedger({ root, session, retentionDays, now = Date.now, onError }: LedgerOptions): Ledger {
   const isKept = root !== undefined && root !== "" && retentionDays > 0;
   const told = new Set<string>(), tell = quiet(onError);
-  let errors = 0, file: string | undefined;
+  const ready = new Map<Which, string>();
+  let errors = 0;
 
   const failed = (cause: unknown): void => {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -52,16 +53,20 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
     failed(cause);
   };
 
-  /** Does something with a file of the session: the ledger, or one that belongs to it. */
-  const on = async <Value>(act: (file: string) => Promise<Value>, pathOf = (ledger: string) => ledger) => {
+  /** Does something with a file of the session: the ledger, or the one beside it. */
+  const on = async <Value>(which: Which, act: (path: string) => Promise<Value>): Promise<Value> => {
+    const path = ready.get(which);
     try {
-      if (file === undefined || !isFile(pathOf(file))) file = await prepare(root!, session);
-      return await act(pathOf(file));
+      return await act(path !== undefined && isFile(path) ? path : await make(which));
     } catch (error) {
-      if (file === undefined || diskFault(error) !== "absent") throw error;
-      file = await prepare(root!, session); // the folder was removed meanwhile
-      return await act(pathOf(file));
+      if (path === undefined || diskFault(error) !== "absent") throw error;
+      return await act(await make(which)); // the folder was removed meanwhile
     }
+  };
+  const make = async (which: Which): Promise<string> => {
+    const path = await prepare(root!, { session, which });
+    ready.set(which, path);
+    return path;
   };
 
   let last = isKept ? sweepLedgers({ root, session, before: now() - retentionDays * 86_400_000 }) : Promise.resolve();
@@ -71,7 +76,7 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
       try {
         const line = new TextEncoder().encode(lineOf(row));
         if (line.length > MAX_LINE_BYTES) throw new Error(`a row has ${line.length} bytes`);
-        last = last.then(() => on((path) => appendLine(path, line))).catch(lost);
+        last = last.then(() => on("rows", (path) => appendLine(path, line))).catch(lost);
       } catch (error) {
         lost(error);
       }
@@ -79,7 +84,7 @@ export function openLedger({ root, session, retentionDays, now = Date.now, onErr
     async take() {
       if (!isKept) return undefined;
       try {
-        return await on((path) => takePlace(path), placesPath);
+        return await on("calls", (path) => takePlace(path));
       } catch (error) {
         failed(error);
         return undefined;
@@ -102,8 +107,11 @@ function isFile(path: string): boolean {
   }
 }
 
-/** The ledger's file, its folder made and private. Throws why not. */
-async function prepare(root: string, session: string): Promise<string> {
+/** A file of the session's. */
+type Which = "rows" | "calls";
+
+/** The path of such a file, its folder made and private. Throws why not. */
+async function prepare(root: string, { session, which }: { session: string; which: Which }): Promise<string> {
   const above = prepareFolder(root).replace(/[\\/][^\\/]*$/, ""), folder = `${above}/${LEDGERS}`;
   if (!disk().mayRead(folder) || !disk().mayWrite(folder)) {
     refuse(`Deno was started without --allow-read and --allow-write for ${folder}`);
@@ -112,12 +120,12 @@ async function prepare(root: string, session: string): Promise<string> {
   const facts = disk().lstat(folder);
   if (!facts.isDirectory || facts.isSymlink) refuse(`${folder} is not a folder`);
   makeOwn(folder, facts, 0o700);
-  const file = await ledgerPath(above.replace(/[\\/]\.summaries$/, ""), session);
-  for (const path of [file, placesPath(file)]) {
-    if (!disk().exists(path)) continue;
-    const facts = disk().lstat(path);
-    if (!facts.isFile || facts.isSymlink) refuse(`${path} is not a regular file`);
-    makeOwn(path, facts, 0o600);
+  const ledger = await ledgerPath(above.replace(/[\\/]\.summaries$/, ""), session);
+  const file = which === "rows" ? ledger : placesPath(ledger);
+  if (disk().exists(file)) {
+    const facts = disk().lstat(file);
+    if (!facts.isFile || facts.isSymlink) refuse(`${file} is not a regular file`);
+    makeOwn(file, facts, 0o600);
   }
   return file;
 }

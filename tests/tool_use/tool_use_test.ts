@@ -524,6 +524,7 @@ describe("the ledger of a session", () => {
         for (const callId of ["c1", "c2", "c3"]) digests.accept({ callId, tool: "bash", result: large });
         await digests.settled();
         assertEquals([model.calls.length, digests.stats().skipped], [2, { budget: 1 }]);
+        assertEquals([rowsOf(root).length, digests.stats().ledgerErrors], [3, 0], "rows are kept all the same");
       });
       assertEquals(errors.length, 1);
       assertMatch(errors[0]!, /session-1\.calls is not a regular file/);
