@@ -34,6 +34,11 @@ const publicNames: Readonly<Record<string, string>> = {
     AiInputSchema AiRequest AiRequests AiRequestsOptions AiStep AiSummarizeFile AiToolOptions AiToolsOptions AiUsage
     aiPrepareStep aiRequests aiSummarizeFile aiTool aiTools
   `,
+  "./adapters/langchain": `
+    DeepagentsBackend DeepagentsOptions LangchainHooks LangchainHost LangchainModelRequest LangchainOptions
+    LangchainRules LangchainRun LangchainToolRequest LangchainWaymark ToolMessageClass backendSource
+    deepagentsMiddleware langchainMiddleware
+  `,
   "./adapters/anthropic": `
     AnthropicRequest AnthropicRequestOptions AnthropicRunner AnthropicSummarizeFile AnthropicTool
     AnthropicToolOptions anthropicSummarizeFile anthropicTool anthropicTools followRunner noteRequest
