@@ -551,6 +551,7 @@ describe("the files of a backend", () => {
     ["that gives bytes", { downloadFiles: () => [{ path: "/a", content: bytes, error: null }] }, "one\ntwo\n"],
     ["that promises them", { downloadFiles: () => Promise.resolve([{ content: bytes }]) }, "one\ntwo\n"],
     ["that says why it gives none", { downloadFiles: () => [{ content: null, error: "file_not_found" }] }, undefined],
+    ["that gives a part and says so", { downloadFiles: () => [{ content: bytes, error: "too_large" }] }, undefined],
     ["that gives nothing", { downloadFiles: () => [] }, undefined],
     ["that keeps text", { readRaw: () => ({ data: { content: "one\ntwo\n" } }) }, "one\ntwo\n"],
     ["that keeps lines", { readRaw: () => ({ data: { content: ["one", "two", ""] } }) }, "one\ntwo\n"],
