@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import { compose, split } from "../src/compose.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { Middleware, Next, ReadCall, ReadOutcome } from "../src/types.ts";
+import { unhandledRejections } from "./rejections.ts";
 
 const call: ReadCall = { path: "a.ts", start: 1 };
 const done: ReadOutcome = { result: "text", annotations: [] };
@@ -299,18 +300,3 @@ describe("split()", () => {
     assertEquals(rejections, []);
   });
 });
-
-/** Runs an action and says which promises nobody handled. */
-async function unhandledRejections(action: () => Promise<unknown>): Promise<string[]> {
-  const { default: process } = await import("node:process");
-  const seen: string[] = [];
-  const listen = (reason: unknown): void => void seen.push(String(reason));
-  process.on("unhandledRejection", listen);
-  try {
-    await action();
-    await sleep(20);
-  } finally {
-    process.off("unhandledRejection", listen);
-  }
-  return seen;
-}

@@ -114,3 +114,10 @@ export function hostReads(waymark: HookWaymark, parts: HostParts, options: HostO
     },
   };
 }
+
+/** Makes arguments what they became, in place: hosts hand the very object to the tool. */
+export function rewrite(args: object, made: object): void {
+  if (made === args) return;
+  for (const name of Object.keys(args)) if (!Object.hasOwn(made, name)) Reflect.deleteProperty(args, name);
+  Object.assign(args, made);
+}

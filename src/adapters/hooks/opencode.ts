@@ -11,7 +11,7 @@ import { autoCodec, mcpCodec } from "../../codecs.ts";
 import { dialects } from "../../dialects.ts";
 import type { HookVerdict } from "../../hooked.ts";
 import type { Codec } from "../../types.ts";
-import { type HookWaymark, type HostOptions, type HostReads, hostReads } from "./host_reads.ts";
+import { type HookWaymark, type HostOptions, type HostReads, hostReads, rewrite } from "./host_reads.ts";
 import { type OpencodeSchema, type OpencodeTool, summarizeTool } from "./opencode_tool.ts";
 
 /** Options of {@linkcode opencodeHooks}. */
@@ -130,8 +130,7 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         const abort = new AbortController(), { signal } = abort, cwd = directory;
         keep(begun, callId, { sessionID, abort });
         const facts = { ...host.factsOf(sessionID), callId, tool, signal, ...cwd !== undefined && { cwd } };
-        const made = await host.reads.begin(args, facts);
-        if (made !== args) Object.assign(args, made);
+        rewrite(args, await host.reads.begin(args, facts));
       }),
     "tool.execute.after": ({ tool, sessionID, callID: callId, args }, output) =>
       host.guard(async () => {

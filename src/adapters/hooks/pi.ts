@@ -11,7 +11,7 @@ import { autoCodec } from "../../codecs.ts";
 import { dialects } from "../../dialects.ts";
 import type { SummarizeFileArguments } from "../../summarize_file.ts";
 import type { Codec } from "../../types.ts";
-import { type HookWaymark, type HostOptions, type HostReads, hostReads } from "./host_reads.ts";
+import { type HookWaymark, type HostOptions, type HostReads, hostReads, rewrite } from "./host_reads.ts";
 
 /** Options of {@linkcode piExtension}. */
 export interface PiOptions extends HostOptions {
@@ -208,8 +208,7 @@ function watchReads(pi: PiApi, host: HostReads): void {
     host.guard(async () => {
       if (parentToolCallId !== undefined || !host.isRead(toolName)) return;
       const { cwd, signal } = context, facts = { ...host.factsOf(idOf(context)), callId, tool: toolName, cwd };
-      const made = await reads.begin(input, signal ? { ...facts, signal } : facts);
-      if (made !== input) Object.assign(input, made);
+      rewrite(input, await reads.begin(input, signal ? { ...facts, signal } : facts));
     }));
   pi.on("tool_result", (event, context) =>
     host.guard(async () => {
