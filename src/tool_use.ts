@@ -15,7 +15,7 @@
  * ```
  *
  * Promised: a tool's result goes to the host at once and untouched; nothing here throws into a run or rejects; no more calls
- * than the budget, one for a result at most; secrets are masked in what is sent and in what is kept. Nothing is opened before
+ * than the session's budget, one for a result at most; secrets are masked in what is sent and in what is kept. Nothing is opened before
  * the first result. Absent: any rewriting of a conversation on its own.
  *
  * @module
@@ -38,7 +38,10 @@ import type { ToolFunction } from "./wrap_types.ts";
 export interface ToolUseOptions {
   /** The host's id of the conversation. */
   readonly session: string;
-  /** The cheap model that makes the digests. Default: `parentModel`; without either no digest is made. */
+  /**
+   * The cheap model that makes the digests: `anthropic()` of `./providers/anthropic`, say, which is the current Haiku. Default:
+   * `parentModel`; without either no digest is made, nobody is asked, and each row says `no-model`.
+   */
   readonly model?: CompletionModel | undefined;
   /** The agent's own model, in place of a cheap one: its rows say `inheritedRoute`. Default: none. */
   readonly parentModel?: CompletionModel | undefined;
@@ -54,7 +57,10 @@ export interface ToolUseOptions {
   readonly minResultBytes?: number | undefined;
   /** Most digests held in memory; the one unused for longest makes room. Default 200. */
   readonly maxSummariesPerSession?: number | undefined;
-  /** Most calls to the model, those of earlier processes of the session among them, as far as their rows are in the ledger. Default 200. */
+  /**
+   * Most calls to the model by all processes of the session together, those that are alive at the same time among them; of each
+   * process alone where there is no ledger. Default 200.
+   */
   readonly maxCallsPerSession?: number | undefined;
   /** Most calls at once; the rest wait in order. Default 4. */
   readonly maxConcurrentCalls?: number | undefined;

@@ -413,7 +413,7 @@ describe("waymark digests", () => {
       digests.accept({ callId: "call_2", tool: "bash", result: "ok" });
       await digests.settled();
       await digests.close();
-      const [ledger] = readdirSync(join(folder, ".summaries/tool-use"));
+      const ledger = readdirSync(join(folder, ".summaries/tool-use")).find((name) => name.endsWith(".jsonl"));
       appendFileSync(join(folder, ".summaries/tool-use", ledger!), "torn\n");
 
       const { code: exit, stdout, stderr } = await waymark(folder, ["digests", "s-1"]);

@@ -8,6 +8,15 @@ import type { Mutation } from "./mutations.ts";
 
 export const toolUseMutations: readonly Mutation[] = [
   {
+    guarantee: "haiku is the current Haiku",
+    file: "src/providers/anthropic.ts",
+    from: "Object.hasOwn(CLASSES, model) ? CLASSES[model as keyof typeof CLASSES] : model;",
+    to: "model;",
+    test: "tool_use/http_test.ts",
+    named:
+      "the cheap lane > is haiku: by that name and by default the current Haiku, which is the newest one in the table of prices",
+  },
+  {
     guarantee: "the budget is that of all processes of a session together",
     file: "src/tool_use/digester.ts",
     from: "      return !(isSpent = place !== undefined && place > maxCalls);",

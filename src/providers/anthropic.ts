@@ -16,8 +16,11 @@ import { withSummarizer } from "../summary/model.ts";
 import { cleanText } from "../summary/text.ts";
 import type { Completion, CompletionRequest, Model } from "../types.ts";
 
-/** The model that is asked where none is named: small, quick and cheap, and good enough for maps. */
-export const DEFAULT_MODEL = "claude-haiku-5-5";
+/** The current model of each class, cheapest first: the one place where a model is chosen by name. */
+const CLASSES = { haiku: "claude-haiku-5-5", sonnet: "claude-sonnet-5-5", opus: "claude-opus-5-5" } as const;
+
+/** The model that is asked where none is named: small, quick and cheap, and good enough for maps and digests. */
+export const DEFAULT_MODEL: string = CLASSES.haiku;
 
 /** Where requests go where no other place is named. */
 const DEFAULT_BASE_URL = "https://api.anthropic.com";
@@ -31,7 +34,10 @@ export interface AnthropicOptions {
   readonly apiKey?: string;
   /** Where the Messages API is. Default: the environment's `ANTHROPIC_BASE_URL`, else `https://api.anthropic.com`. */
   readonly baseURL?: string;
-  /** The model. Default {@linkcode DEFAULT_MODEL}. */
+  /**
+   * The model: its name, or `"haiku"`, `"sonnet"` or `"opus"` for the current one of the class. Default `"haiku"`, the cheap
+   * lane, which is {@linkcode DEFAULT_MODEL}.
+   */
   readonly model?: string;
   /** Most tokens a map's answer may have, reasoning included. Default 16,384. */
   readonly maxTokens?: number;
@@ -51,12 +57,13 @@ export interface AnthropicOptions {
  * import { anthropic } from "@waymark/waymark/providers/anthropic";
  * import { assertEquals } from "@std/assert";
  *
- * const model = anthropic({ apiKey: "a key of yours", model: "claude-haiku-5-5" });
+ * const model = anthropic({ apiKey: "a key of yours", model: "haiku" });
  * assertEquals(model.summarizer.maker, "model:claude-haiku-5-5");
  * ```
  */
 export function anthropic(options: AnthropicOptions = {}): Model {
-  const { model: name = DEFAULT_MODEL, maxTokens } = options;
+  const { model = "haiku", maxTokens } = options;
+  const name = Object.hasOwn(CLASSES, model) ? CLASSES[model as keyof typeof CLASSES] : model;
   const connection = createConnection(options, name);
   const complete = async ({ system, messages, maxTokens, signal }: CompletionRequest): Promise<Completion> => {
     try {

@@ -1,7 +1,8 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { DigestEvent } from "../../src/events.ts";
-import { anthropic } from "../../src/providers/anthropic.ts";
+import { PRICE_TABLE } from "../../src/compaction/price_table.ts";
+import { anthropic, DEFAULT_MODEL } from "../../src/providers/anthropic.ts";
 import { type ToolUseOptions, type ToolUseSummary, toolUseSummary } from "../../src/tool_use.ts";
 import { loadSummaries, upgradePlaceholders } from "../../src/tool_use.ts";
 import {
@@ -194,3 +195,58 @@ describe("a digest, over the real SDK and real HTTP", () => {
     });
   });
 });
+
+describe("the cheap lane", () => {
+  /** The model of the requests that a digest by each of these sent. */
+  const modelsOf = async (...given: readonly (string | undefined)[]): Promise<unknown[]> => {
+    const api = await startMessagesApi({
+      replies: () => message("A digest."),
+      models: Object.fromEntries(
+        PRICE_TABLE.flatMap(({ models }) => models).map((name) => [name, { context: 200_000, output: 32_000 }]),
+      ),
+    });
+    try {
+      for (const [index, model] of given.entries()) {
+        const access = { apiKey: api.key, baseURL: api.url },
+          asked = model === undefined ? access : { ...access, model };
+        const digests = toolUseSummary({ model: anthropic(asked), session: `s${index}`, topLevel: true });
+        digests.accept({ callId: "c1", tool: "bash", result: output() });
+        await digests.settled();
+        assertEquals(digests.stats().made, 1, `${model}`);
+        await digests.close();
+      }
+      return api.requests.map(({ body }) => body?.model);
+    } finally {
+      await api.close();
+    }
+  };
+
+  it("is haiku: by that name and by default the current Haiku, which is the newest one in the table of prices", async () => {
+    const [byDefault, byName] = await modelsOf(undefined, "haiku");
+    assertEquals([byDefault, byName], [DEFAULT_MODEL, DEFAULT_MODEL]);
+    assertEquals(byName, newestOf("haiku"));
+  });
+
+  it("has its like for the other classes; any other name is a model's own", async () => {
+    assertEquals(await modelsOf("sonnet", "opus", "claude-haiku-4-5"), [
+      newestOf("sonnet"),
+      newestOf("opus"),
+      "claude-haiku-4-5",
+    ]);
+    assertEquals(anthropic({ apiKey: "k", model: "constructor" }).name, "constructor");
+  });
+
+  it("is taken by nobody who was given no model: digests are on by default, and each row says that there is none", async () => {
+    const events: DigestEvent[] = [];
+    const digests = toolUseSummary({ session: "s", topLevel: true, onEvent: (event) => events.push(event) });
+    digests.accept({ callId: "c1", tool: "bash", result: output() });
+    await digests.settled();
+    assertEquals(events.map((event) => event.what === "skipped" && event.reason), ["no-model"]);
+    await digests.close();
+  });
+});
+
+/** The model of a class that stands first in the table of prices, which begins with the newest ones. */
+function newestOf(name: string): string | undefined {
+  return PRICE_TABLE.flatMap(({ models }) => models).find((model) => model.startsWith(`claude-${name}-`));
+}
