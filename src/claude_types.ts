@@ -26,6 +26,8 @@ export interface ClaudeHookInput {
   readonly tool_calls?: unknown;
   /** The text of a failure. */
   readonly error?: unknown;
+  /** A person stopped the call. */
+  readonly is_interrupt?: unknown;
 }
 
 /** What a hook answers. */

@@ -19,14 +19,16 @@
  */
 
 import type { HookSetup } from "./hook/answer.ts";
-import { exit, type HookIo, isProgram, processIo, programArguments } from "./hook/process.ts";
+import type { Runtime } from "./hook/settings.ts";
+import { exit, exitOnFault, type HookIo, isProgram, processIo, programArguments } from "./hook/process.ts";
 
 export type { HookIo };
 
 /** What the arguments say. */
 interface Arguments extends Omit<HookSetup, "signal" | "tell" | "timeoutMs"> {
   readonly verbose: boolean;
-  readonly runtime: string | undefined;
+  readonly deadlineMs: number;
+  readonly runtime: Runtime | undefined;
   readonly isSettings: boolean;
 }
 
@@ -37,6 +39,7 @@ const HELP = `Usage: hook [options] < event.json
   --max-lines <count>  lines a Read may return before it is shortened (default: 200)
   --outline            tree-sitter makes the maps (default: a line scanner)
   --model <name>       a model of Anthropic makes the maps, with ANTHROPIC_API_KEY (default: none)
+  --timeout <seconds>  how long it may take (default: 10, and 60 with a model)
   --verbose            say on standard error what went wrong
 `;
 
@@ -54,17 +57,16 @@ const HELP = `Usage: hook [options] < event.json
  * ```
  */
 export async function main(argv: readonly string[], io: HookIo = processIo()): Promise<number> {
-  const { verbose, runtime, isSettings, ...setup } = readArguments(argv);
+  const { verbose, runtime, isSettings, deadlineMs, ...setup } = readArguments(argv);
   const tell = (words: string): void => {
     if (verbose) io.complain(`waymark: ${words.replace(/\s+/g, " ")}`);
   };
   try {
-    const deadlineMs = setup.model === undefined ? 10_000 : 60_000;
     if (argv.includes("--help")) await io.write(HELP);
     else if (isSettings) await io.write(await printSettings(argv, { ...setup, runtime, deadlineMs }));
     else {
       const signal = AbortSignal.timeout(deadlineMs);
-      await Promise.race([ended(signal), answerEvent(io, { ...setup, signal, tell, timeoutMs: deadlineMs - 5_000 })]);
+      await Promise.race([ended(signal), answerEvent(io, { ...setup, signal, tell, timeoutMs: deadlineMs * 0.9 })]);
     }
   } catch (error) {
     tell(error instanceof Error ? error.message : String(error));
@@ -83,17 +85,13 @@ async function printSettings(
   argv: readonly string[],
   facts: Pick<Arguments, "model" | "outline" | "runtime"> & { readonly deadlineMs: number },
 ): Promise<string> {
-  const [{ settingsOf }, { disk }] = await Promise.all([import("./hook/settings.ts"), import("./files.ts")]);
-  const here = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node";
-  const runtime = facts.runtime ?? here, isOther = runtime !== here;
-  const own = import.meta.url.startsWith("file:") ? new URL(import.meta.url).pathname : "jsr:@waymark/waymark/hook";
-  const program = isOther
-    ? runtime === "deno" ? "jsr:@waymark/waymark/hook" : `${disk().cwd()}/node_modules/@waymark/waymark/src/hook.js`
-    : decodeURIComponent(own);
+  const [{ programOf, settingsOf }, { disk }] = await Promise.all([import("./hook/settings.ts"), import("./files.ts")]);
+  const here = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node", runtime = facts.runtime ?? here;
+  const folder = disk().cwd(), program = programOf(import.meta.url, { runtime, isOther: runtime !== here, folder });
   const options = argv.filter((word, at) =>
     word !== "settings" && ![word, argv[at - 1]].some((name) => name === "--for" || name === "--root")
   );
-  return settingsOf({ ...facts, runtime: runtime as "deno", program, folder: disk().cwd(), options });
+  return settingsOf({ ...facts, runtime, program, folder, options });
 }
 
 /** What is not to be understood is left out: a hook that complains about its arguments would be no hook. */
@@ -102,14 +100,19 @@ function readArguments(argv: readonly string[]): Arguments {
     const at = argv.indexOf(name);
     return at >= 0 ? argv[at + 1] : undefined;
   };
-  const maxLines = Number(value("--max-lines")), runtime = value("--for") ?? "";
+  const count = (name: string): number | undefined => {
+    const number = Number(value(name));
+    return Number.isSafeInteger(number) && number >= 1 ? number : undefined;
+  };
+  const runtimes: readonly Runtime[] = ["deno", "bun", "node"], model = value("--model") || undefined;
   return {
     root: value("--root") || undefined,
-    maxLines: Number.isSafeInteger(maxLines) && maxLines >= 1 ? maxLines : undefined,
-    model: value("--model") || undefined,
+    maxLines: count("--max-lines"),
+    model,
+    deadlineMs: 1000 * (count("--timeout") ?? (model === undefined ? 10 : 60)),
     outline: argv.includes("--outline"),
     verbose: argv.includes("--verbose"),
-    runtime: ["deno", "bun", "node"].includes(runtime) ? runtime : undefined,
+    runtime: runtimes.find((runtime) => runtime === value("--for")),
     isSettings: argv[0] === "settings",
   };
 }
@@ -119,4 +122,7 @@ function ended(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-if (isProgram(import.meta)) void main(programArguments()).then(exit);
+if (isProgram(import.meta)) {
+  exitOnFault();
+  void main(programArguments()).then(exit);
+}

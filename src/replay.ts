@@ -83,7 +83,7 @@ function spanOf(dialect: Pick<Dialect, "parse">, args: unknown): ReadSpan | unde
   }
 }
 
-/** Whether two calls ask for the same lines. */
-export function isSame(one: ReadSpan | undefined, other: ReadSpan | undefined): boolean {
-  return one?.path === other?.path && one?.start === other?.start && one?.count === other?.count;
+/** Whether two calls ask for the same lines. Their path may be spelt in two ways, before a tool and after it. */
+export function isSame(one: Omit<ReadSpan, "path"> | undefined, other: Omit<ReadSpan, "path"> | undefined): boolean {
+  return one?.start === other?.start && one?.count === other?.count;
 }

@@ -17,7 +17,7 @@ import { findRoot, toDiskPath } from "../paths.ts";
 import { guardsName } from "../probe.ts";
 import type { ReadSpan } from "../types.ts";
 import type { GuardSetup } from "./guards.ts";
-import { openState } from "./state.ts";
+import { type HookState, openState } from "./state.ts";
 
 /** How a hook answers. */
 export interface HookSetup extends Omit<GuardSetup, "root" | "onFailure"> {
@@ -43,7 +43,7 @@ export async function answer(input: ClaudeHookInput, setup: HookSetup): Promise<
     return isRead ? await after(input, callId, setup) : undefined;
   }
   for (const root of rootsOf(input, setup)) {
-    const state = openState(root, conversationId(input));
+    const state = stateOf(root, input);
     if (event === "SessionEnd") await state.sweep("own");
     if (isName(event)) await state.sweep("old");
   }
@@ -60,13 +60,13 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
   const { tool_input: args } = input, span = dialect.parse(args);
   if (!span || !isLong(span, input, setup)) return undefined;
   for (const root of rootsOf(input, setup)) {
-    const state = openState(root, conversationId(input)), kept = JSON.stringify({ version: 1, args });
+    const state = stateOf(root, input), kept = JSON.stringify({ version: 1, args }), name = callName(input, callId);
     if (await state.take(owedName(span, input)) !== undefined) return undefined; // promised: this time as asked
     const general = openState(root, ""),
       isPaused = setup.model !== undefined && (await general.age("pause") ?? Infinity) < PAUSE_MS;
     const model = isPaused ? undefined : setup.model;
     // What a model is paid for must not be lost: with one, state is kept first.
-    if (model !== undefined && !await state.put(callId, kept)) continue;
+    if (model !== undefined && !await state.put(name, kept)) continue;
     const [{ openGuards }, { foresee }] = await Promise.all([import("./guards.ts"), import("../replay.ts")]);
     const pauses: Promise<unknown>[] = [], onFailure = () => void pauses.push(general.put("pause", "{}"));
     const waymark = await openGuards({ ...setup, root, model, onFailure });
@@ -76,10 +76,10 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
     });
     await Promise.all([waymark.close(), ...pauses]);
     if (made === args) {
-      if (model !== undefined) await state.take(callId);
+      if (model !== undefined) await state.take(name);
       return undefined;
     }
-    if (model === undefined && !await state.put(callId, kept)) continue;
+    if (model === undefined && !await state.put(name, kept)) continue;
     return { hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput: made as Record<string, unknown> } };
   }
   return undefined;
@@ -87,9 +87,10 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
 
 async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): Promise<ClaudeHookOutput | undefined> {
   for (const root of rootsOf(input, setup)) {
-    const state = openState(root, conversationId(input)), kept = parse(await state.take(callId));
+    const state = stateOf(root, input), name = callName(input, callId), kept = parse(await state.take(name));
     if (!kept) continue;
     const isFailure = input.hook_event_name === "PostToolUseFailure";
+    if (input.is_interrupt === true) return undefined;
     const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
     if (!isFailure && claudeCodec.text(input.tool_response) === undefined) return undefined;
     const asked = dialect.parse(kept.args), made = dialect.parse(input.tool_input);
@@ -97,9 +98,9 @@ async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): 
     const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
     if (owed) await state.put(owedName(asked, input), "{}");
     if (text === undefined) return undefined;
-    const { fitNote } = await import("./long_note.ts"), file = await state.path(callId, "txt");
+    const { fitNote } = await import("./long_note.ts"), file = await state.path(name, "txt");
     const full = noteOf(asked.path, text), { note, rest } = fitNote(full, file);
-    const isKept = rest === undefined || await state.put(callId, rest, "txt");
+    const isKept = rest === undefined || await state.put(name, rest, "txt");
     const additionalContext = isKept ? note : full;
     return {
       hookSpecificOutput: { hookEventName: isFailure ? "PostToolUseFailure" : "PostToolUse", additionalContext },
@@ -161,9 +162,19 @@ function factsOf(input: ClaudeHookInput, callId: string, { signal }: Pick<HookSe
   return { callId, tool: String(tool_name), sessionId: conversationId(input), signal, ...isName(cwd) && { cwd } };
 }
 
+/** What is kept of a session, that of its sub-agents too: all of it goes when it ends. */
+function stateOf(root: string, { session_id }: ClaudeHookInput): HookState {
+  return openState(root, String(session_id));
+}
+
+/** The name of a call. */
+function callName({ agent_id }: ClaudeHookInput, callId: string): string {
+  return JSON.stringify(["call", agent_id, callId]);
+}
+
 /** The name of a promise that a read goes on as asked. */
-function owedName({ path, start, count }: ReadSpan, { cwd }: ClaudeHookInput): string {
-  return `owed ${JSON.stringify([cwd, path, start, count])}`;
+function owedName({ path, start, count }: ReadSpan, { agent_id, cwd }: ClaudeHookInput): string {
+  return JSON.stringify(["owed", agent_id, cwd, path, start, count]);
 }
 
 /** What the process before the read kept; nothing where it is not to be understood. */

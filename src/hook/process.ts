@@ -29,6 +29,19 @@ export function exit(): void {
   else host.process.exit(0);
 }
 
+/** Ends the process well where something fails that nobody waits for. */
+export function exitOnFault(): void {
+  const end = (event?: { preventDefault?(): void }): void => {
+    event?.preventDefault?.();
+    exit();
+  };
+  if (host.Deno?.version?.deno) {
+    for (const name of ["error", "unhandledrejection"]) globalThis.addEventListener(name, end);
+  } else {for (const name of ["uncaughtException", "unhandledRejection"] as const) {
+      host.process.on(name as "exit", () => end());
+    }}
+}
+
 /** Whether a file is the program. Node before 24.2 has no `import.meta.main`. */
 export function isProgram({ main, filename, url }: { main?: boolean; filename?: string; url: string }): boolean {
   if (main !== undefined) return main;

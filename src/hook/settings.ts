@@ -4,12 +4,29 @@
  * @module
  */
 
+/** What runs the hook. */
+export type Runtime = "deno" | "bun" | "node";
+
+/**
+ * Where the hook is: for the runtime at hand where it is now, which for Deno may be an address with its version; for another one
+ * where it is put by `deno run`, or by `npx jsr add` and `bunx jsr add` in the folder.
+ */
+export function programOf(
+  url: string,
+  { runtime, isOther, folder = "." }: { runtime: Runtime; isOther: boolean; folder: string | undefined },
+): string {
+  const [, version] = /@waymark\/waymark\/(\d[^/]*)\//.exec(url) ?? [];
+  const address = `jsr:@waymark/waymark${version === undefined ? "" : `@${version}`}/hook`;
+  if (isOther) return runtime === "deno" ? address : `${folder}/node_modules/@waymark/waymark/src/hook.js`;
+  return url.startsWith("file:") ? decodeURIComponent(new URL(url).pathname) : address;
+}
+
 /** What the command line of the hook is made of. */
 export interface CommandFacts {
   /** Where the program is: an address, or a path. */
   readonly program: string;
   /** What runs it. */
-  readonly runtime: "deno" | "bun" | "node";
+  readonly runtime: Runtime;
   /** The folder the settings are made in. Default: unknown. */
   readonly folder?: string | undefined;
   /** A model of Anthropic makes the maps. */
