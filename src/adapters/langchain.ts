@@ -26,7 +26,7 @@ import type { Session } from "../session_types.ts";
 import type { ReadCall } from "../types.ts";
 import type { ToolFunction } from "../wrap_types.ts";
 import { readFileCodec } from "./langchain/deepagents.ts";
-import { conversationOf, isOfHost, isWayOut } from "./langchain/ids.ts";
+import { conversationOf, isOfHost, isWayOut, lastOf } from "./langchain/ids.ts";
 import { Answer, messagesOf } from "./langchain/messages.ts";
 import type {
   DeepagentsOptions,
@@ -72,6 +72,7 @@ export function langchainMiddleware<Middleware>(
   const names = new Set(options.names ?? dialect.tools), { make, contentOf, codecOf } = messagesOf(host.ToolMessage);
   const codec = codecOf(options.codec ?? stringOrBlocks), pool = sessionPool();
   const readers = new Map<string, ToolFunction>(), failed = new WeakSet<Session>();
+  const sent = new WeakMap<Session, unknown>(); // the last message of the last request of a conversation
 
   const sessionOf = (run: LangchainRun): Session | undefined => {
     if (options.session === false) return undefined;
@@ -93,7 +94,11 @@ export function langchainMiddleware<Middleware>(
     return reader;
   };
   const facts = (request: LangchainToolRequest): Partial<ReadCall> => {
-    const { id: callId } = request.toolCall, signal = request.runtime?.signal, session = sessionOf(request);
+    const { id: callId } = request.toolCall, signal = request.runtime?.signal, known = sessionOf(request);
+    // Two runs at once that pass for one conversation: what the other sent says nothing of what this one holds.
+    const isOther = known && request.state?.messages && callId !== undefined && sent.has(known) &&
+      sent.get(known) !== lastOf(request, callId);
+    const session = isOther ? undefined : known;
     return { ...callId !== undefined && { callId }, ...signal && { signal }, ...session && { session } };
   };
   /** Tells what a tool that is none of the read tools gave. */
@@ -137,6 +142,7 @@ export function langchainMiddleware<Middleware>(
       const session = sessionOf(request), { messages, tools, model, systemMessage: system } = request;
       if (session && !failed.delete(session)) session.nextTurn(); // one that failed is made again in the same turn
       session?.reconcile(messages);
+      if (session) sent.set(session, lastOf(request));
       if (conversationOf(request).isMain) {
         quietly(() => compactor?.noteRequestSent({ messages, tools, model, system }));
       }

@@ -374,6 +374,24 @@ describe("what a conversation was shown", () => {
     assertEquals(session.turn, 2);
   });
 
+  it("is not taken from another run that passes for the same conversation at the same time", async () => {
+    for (const run of [{}, inThread("T")]) {
+      const hooks = guarded(), first = { type: "human", id: "first", content: "go" };
+      const [one, other] = [talk(hooks, run), talk(hooks, run)], args = { path: "/short.ts" };
+      for (const { messages } of [one, other]) messages[0] = first;
+      let shown: unknown;
+      await other.turn({}, async () => {
+        // While this tool runs the other conversation goes on: it reads, and is asked again.
+        await one.turn(args);
+        await one.turn({ path: "/long.ts", limit: 5 });
+        const toolCall = { id: "c1", name: "read_file", args };
+        shown = (await hooks.wrapToolCall({ ...run, state: { messages: other.messages }, toolCall }, read)).content;
+        return new ToolMessage({ content: "done", tool_call_id: "c1" });
+      }, "bash");
+      assertStringIncludes(shown as string, "function f60(");
+    }
+  });
+
   it("of two equal calls at once is no reason for a reference", async () => {
     const hooks = guarded(), state = { messages: [{ id: "first" }] };
     await hooks.wrapModelCall({ messages: [], state }, () => "asked");

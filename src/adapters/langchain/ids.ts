@@ -30,6 +30,17 @@ export function conversationOf({ runtime, state }: LangchainRun): ConversationFa
   };
 }
 
+/** What tells the last message of a conversation from others; the last before the one that made a call, where that is given. */
+export function lastOf({ state }: LangchainRun, callId?: string): unknown {
+  const messages = state?.messages ?? [],
+    isCaller = (message: unknown): boolean => {
+      const { tool_calls: calls } = (message ?? {}) as { tool_calls?: readonly { id?: unknown }[] };
+      return Array.isArray(calls) && calls.some(({ id }) => id === callId);
+    };
+  const last = messages.at(callId === undefined ? -1 : messages.findLastIndex(isCaller) - 1);
+  return (last as { id?: unknown } | undefined)?.id ?? last;
+}
+
 /**
  * Whether an error is one that LangChain's own code is to see: what interrupts a run or leads out of it, and arguments that
  * are not those of the tool's schema, which LangChain has words for.
