@@ -18,8 +18,9 @@
  */
 
 export type { DigestTaker, HookWaymark, HostOptions } from "./hooks/host_reads.ts";
-export type { OpencodeHooks, OpencodeMessage, OpencodeOptions } from "./hooks/opencode.ts";
+export type { OpencodeHooks, OpencodeOptions } from "./hooks/opencode.ts";
 export { opencodeHooks } from "./hooks/opencode.ts";
+export type { OpencodeMessage } from "./hooks/opencode_messages.ts";
 export type { OpencodeField, OpencodeSchema, OpencodeTool } from "./hooks/opencode_tool.ts";
 export type {
   PiApi,

@@ -54,7 +54,7 @@ export interface HostReads {
   isRead(tool: string): boolean;
   /** The conversation of an id, where one is kept. */
   sessionOf(sessionId: string): Session | undefined;
-  /** The facts of a call's conversation. Until the host has shown a request of it, nothing may refer back. */
+  /** The facts of a call's conversation. Until the host has shown a request of it, none is kept: what leaves it is not known. */
   factsOf(sessionId: string): { sessionId: string; session?: Session; answerable: boolean };
   /** A request is about to be sent: these results are in it. */
   request(sessionId: string, results: readonly unknown[]): void;
@@ -87,7 +87,7 @@ export function hostReads(waymark: HookWaymark, parts: HostParts, options: HostO
     sessionOf,
     factsOf(sessionId) {
       const session = sessionOf(sessionId);
-      return { sessionId, ...session && { session }, answerable: session !== undefined && session.turn > 0 };
+      return session && session.turn > 0 ? { sessionId, session, answerable: true } : { sessionId, answerable: false };
     },
     request(sessionId, results) {
       const session = sessionOf(sessionId);

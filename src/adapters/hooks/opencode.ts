@@ -12,6 +12,7 @@ import { dialects } from "../../dialects.ts";
 import type { HookVerdict } from "../../hooked.ts";
 import type { Codec } from "../../types.ts";
 import { type HookWaymark, type HostOptions, type HostReads, hostReads, rewrite } from "./host_reads.ts";
+import { failuresIn, type OpencodeMessage, resultsIn } from "./opencode_messages.ts";
 import { type OpencodeSchema, type OpencodeTool, summarizeTool } from "./opencode_tool.ts";
 
 /** Options of {@linkcode opencodeHooks}. */
@@ -20,14 +21,6 @@ export interface OpencodeOptions extends HostOptions {
   readonly directory?: string | undefined;
   /** `tool.schema` of `@opencode-ai/plugin`: `summarize_file` is offered to the model. Default: it is not. */
   readonly schema?: OpencodeSchema | undefined;
-}
-
-/** A message and its parts, as far as they are looked at. */
-export interface OpencodeMessage {
-  /** The message. */
-  info: object;
-  /** Its parts. */
-  parts: readonly object[];
 }
 
 /** The hooks, for a plugin to return. */
@@ -124,16 +117,18 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
   const topLevel = new Map<string, boolean>(); // which conversations are no sub-agent's
   const tool = schema && waymark.summarizeFileTool?.();
   return {
-    "tool.execute.before": ({ tool, sessionID, callID: callId }, { args }) =>
+    "tool.execute.before": (call, output) =>
       host.guard(async () => {
+        const { tool, sessionID, callID: callId } = call, { args } = output;
         if (!host.isRead(tool) || isNested(callId)) return;
         const abort = new AbortController(), { signal } = abort, cwd = directory;
         keep(begun, callId, { sessionID, abort });
         const facts = { ...host.factsOf(sessionID), callId, tool, signal, ...cwd !== undefined && { cwd } };
         rewrite(args, await host.reads.begin(args, facts));
       }),
-    "tool.execute.after": ({ tool, sessionID, callID: callId, args }, output) =>
+    "tool.execute.after": (call, output) =>
       host.guard(async () => {
+        const { tool, sessionID, callID: callId, args } = call;
         if (isNested(callId)) return;
         begun.delete(callId);
         const { output: text, content, attachments } = output as Output, result = text ?? content;
@@ -144,8 +139,9 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
           host.accept(sessionID, { callId, tool, result, args, topLevel: topLevel.get(sessionID) });
         }
       }),
-    "experimental.chat.messages.transform": (_, { messages }) =>
+    "experimental.chat.messages.transform": (_, output) =>
       host.guard(async () => {
+        const { messages } = output;
         const { sessionID } = (messages.at(-1)?.info ?? {}) as { sessionID?: unknown };
         if (typeof sessionID !== "string") return;
         host.request(sessionID, messages.flatMap(resultsIn));
@@ -161,9 +157,9 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
           if (notice !== undefined) state.error = `${state.error}\n\n${notice}`;
         }
       }),
-    event: ({ event: { type, properties } }) =>
+    event: (input) =>
       host.guard(() => {
-        const { info, sessionID } = (properties ?? {}) as Happening;
+        const { type, properties } = input.event, { info, sessionID } = (properties ?? {}) as Happening;
         if (type === "session.idle") {
           for (const call of begun.values()) if (call.sessionID === sessionID) call.abort.abort();
         }
@@ -211,15 +207,6 @@ async function failedRead(
   return await host.reads.finish(callId, { failed: true, error });
 }
 
-/** The calls of a message that failed, as they are about to be sent. */
-function failuresIn({ parts }: OpencodeMessage): { callID: string; state: { error: string } }[] {
-  return (parts as readonly ToolPart[]).flatMap(({ type, callID, state }) =>
-    type === "tool" && callID !== undefined && state?.status === "error"
-      ? [{ callID, state: state as { error: string } }]
-      : []
-  );
-}
-
 /** A call that a script of opencode's code mode makes: its id is that of the script's own call, with a number. */
 function isNested(callId: string): boolean {
   return /\/\d+$/.test(callId);
@@ -230,26 +217,4 @@ function put({ text, annotations, replaces }: HookVerdict, output: Output): void
   if (typeof output.output === "string") output.output = replaces ? text : `${output.output}\n\n${text}`;
   else if (replaces) output.content = [{ type: "text", text }];
   else Object.assign(output, mcpCodec.annotate(output, annotations));
-}
-
-/** What stands in a message: the calls and results that the model is sent, in a form that is known. */
-function resultsIn({ info, parts }: OpencodeMessage): unknown[] {
-  const { error } = info as { error?: { name?: string } };
-  if (error && error.name !== "MessageAbortedError") return []; // it is left out of requests
-  return (parts as readonly ToolPart[]).flatMap(({ type, callID, state }) => {
-    if (type !== "tool" || state?.status !== "completed" || state.time?.compacted) return [];
-    return [{ id: callID, input: state.input }, { toolCallId: callID, content: state.output }];
-  });
-}
-
-/** A part of a message, where it is a tool's. */
-interface ToolPart {
-  readonly type?: string;
-  readonly callID?: string;
-  readonly state?: {
-    readonly status?: string;
-    readonly input?: unknown;
-    readonly output?: unknown;
-    readonly time?: { readonly compacted?: number };
-  };
 }

@@ -56,10 +56,10 @@ export function summarizeTool(tool: SummarizeFileTool, schema: OpencodeSchema): 
       line: schema.number().describe(words.line.description).optional(),
     },
     async execute(args: SummarizeFileArguments, context: ToolContext) {
-      const { abort: signal, directory: cwd, worktree } = context, file = toDiskPath(args.path, cwd) ?? args.path;
+      const { abort: signal, directory: cwd, worktree } = context, file = tidy(toDiskPath(args.path, cwd) ?? args.path);
       const inProject = [cwd, worktree].some((folder) => folder !== "/" && pathKey(file, folder) !== undefined);
       if (!inProject) {
-        const patterns = [`${file.slice(0, Math.max(0, file.lastIndexOf("/")))}/*`], metadata = { filepath: file };
+        const patterns = [file.replace(/[^\\/]*$/, "*")], metadata = { filepath: file };
         await context.ask?.({ permission: "external_directory", patterns, always: patterns, metadata });
       }
       const patterns = [pathKey(file, worktree) ?? file];
@@ -67,4 +67,9 @@ export function summarizeTool(tool: SummarizeFileTool, schema: OpencodeSchema): 
       return await tool.execute(args, { signal, cwd });
     },
   };
+}
+
+/** A path without `..`, which no pattern of a permission may be taken in by. */
+function tidy(file: string): string {
+  return file.startsWith("/") ? `/${pathKey(file, "/") ?? ""}` : file;
 }
