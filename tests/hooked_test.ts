@@ -69,10 +69,10 @@ describe("hookReads()", () => {
       sessionId: "s",
       session,
       signal,
-      cwd: "/work",
+      cwd: "/project",
     });
     const { describe, ...call } = seen[0]!,
-      facts = { tool: "read_file", sessionId: "s", session, signal, cwd: "/work" };
+      facts = { tool: "read_file", sessionId: "s", session, signal, cwd: "/project" };
     assertEquals(call, { path: "a.ts", start: 201, count: 100, callId: "1", answerable: false, ...facts });
     assertEquals(describe!(201, 100), "offset: 200, limit: 100");
   });

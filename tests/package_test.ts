@@ -43,6 +43,11 @@ const publicNames: Readonly<Record<string, string>> = {
     AnthropicRequest AnthropicRequestOptions AnthropicRunner AnthropicSummarizeFile AnthropicTool
     AnthropicToolOptions anthropicSummarizeFile anthropicTool anthropicTools followRunner noteRequest
   `,
+  "./adapters/hooks": `
+    DigestTaker HookWaymark HostOptions OpencodeField OpencodeHooks OpencodeMessage OpencodeOptions OpencodeSchema
+    OpencodeTool PiApi PiBlock PiContext PiOptions PiRequest PiTool PiToolCall PiToolResult PiToolResultChange
+    opencodeHooks piExtension
+  `,
   "./cli": `
     CommandIo main
   `,

@@ -10,7 +10,7 @@ function code(lines: number, from = 1): string {
   return Array.from({ length: lines }, (_, at) => `export function f${from + at}() {}\n`).join("");
 }
 
-const FILES: Record<string, string> = { "/work/long.ts": code(300), "/work/short.ts": code(120) };
+const FILES: Record<string, string> = { "/project/long.ts": code(300), "/project/short.ts": code(120) };
 
 /** A Waymark over files that are nowhere but here. */
 function over(files: Record<string, string> = FILES, options: WaymarkOptions = {}) {
@@ -36,7 +36,7 @@ describe("piExtension()", () => {
     piExtension(waymark, options)(api);
     const emit = (name: string, event: Json, context: Json = {}) =>
       handlers.get(name)!(event, {
-        cwd: "/work",
+        cwd: "/project",
         signal: undefined,
         sessionManager: { getSessionId: () => id },
         ...context,
@@ -52,7 +52,7 @@ describe("piExtension()", () => {
       async read(input: Json, given: Json = {}) {
         const toolCallId = given.toolCallId ?? `call_${++serial}`, toolName = given.toolName ?? "read";
         await emit("tool_call", { toolName, input, ...given, toolCallId }, given.context);
-        const text = given.content ?? [{ type: "text", text: lines("/work/" + input.path, input) }];
+        const text = given.content ?? [{ type: "text", text: lines("/project/" + input.path, input) }];
         const result = { toolName, input, isError: false, ...given, toolCallId, content: text };
         const changed = await emit("tool_result", result, given.context);
         emit("tool_execution_end", { toolCallId });
@@ -96,7 +96,7 @@ describe("piExtension()", () => {
   });
 
   it("takes pi's own last words for none of the file's", async () => {
-    const files = { "/work/a.ts": code(200) + "\n" + code(99, 202) }, { read } = pi(over(files));
+    const files = { "/project/a.ts": code(200) + "\n" + code(99, 202) }, { read } = pi(over(files));
     for (
       const words of [
         "[101 more lines in file. Use offset=201 to continue.]",
@@ -160,7 +160,7 @@ describe("piExtension()", () => {
       await request({ role: "toolResult", toolCallId, content });
       await read({ path: "short.ts" });
     }
-    assertEquals([session.turn, session.coverage("/work/short.ts")?.whole], [2, true]);
+    assertEquals([session.turn, session.coverage("/project/short.ts")?.whole], [2, true]);
     assertEquals((await none.read({ path: "short.ts" })).changed, undefined);
     assertMatch((await given.read({ path: "short.ts", limit: 100 })).content[0].text, /^\[waymark reference/);
   });
@@ -191,7 +191,7 @@ describe("piExtension()", () => {
     };
     const { emit } = pi({ middleware });
     await emit("tool_call", { toolName: "read", toolCallId: "1", input: { path: "a.ts" } }, { signal });
-    assertEquals([calls[0].signal === signal, calls[0].cwd, calls[0].tool, open], [true, "/work", "read", 1]);
+    assertEquals([calls[0].signal === signal, calls[0].cwd, calls[0].tool, open], [true, "/project", "read", 1]);
     emit("tool_execution_end", { toolCallId: "1" });
     await new Promise((resolve) => setTimeout(resolve));
     assertEquals(open, 0);
@@ -257,10 +257,10 @@ describe("piExtension()", () => {
     const { tools: [tool, ...rest] } = pi(over());
     assertEquals([tool.name, tool.label, rest.length], ["summarize_file", "summarize_file", 0]);
     assertEquals(tool.parameters.required, ["path"]);
-    const { content } = await tool.execute("1", { path: "long.ts" }, undefined, undefined, { cwd: "/work" });
+    const { content } = await tool.execute("1", { path: "long.ts" }, undefined, undefined, { cwd: "/project" });
     assertMatch(content[0].text, /^\[waymark map: 300 lines, none are shown here\]/);
     await assertRejects(
-      () => tool.execute("1", { path: "gone.ts" }, undefined, undefined, { cwd: "/work" }),
+      () => tool.execute("1", { path: "gone.ts" }, undefined, undefined, { cwd: "/project" }),
       Error,
       "gone.ts",
     );
@@ -301,13 +301,13 @@ describe("opencodeHooks()", () => {
     type: "tool",
     callID,
     tool: "read",
-    state: { status: "completed", input: { filePath: "/work/short.ts" }, output, time },
+    state: { status: "completed", input: { filePath: "/project/short.ts" }, output, time },
   });
 
   it("changes the very arguments and the very output, and nothing else of it", async () => {
-    const args = { filePath: "/work/long.ts" }, output = await read(opencodeHooks(over()), args);
-    assertEquals(args, { filePath: "/work/long.ts", limit: 200 } as Json);
-    const frame = framed("/work/long.ts", { limit: 200 });
+    const args = { filePath: "/project/long.ts" }, output = await read(opencodeHooks(over()), args);
+    assertEquals(args, { filePath: "/project/long.ts", limit: 200 } as Json);
+    const frame = framed("/project/long.ts", { limit: 200 });
     assert(output.output.startsWith(`${frame}\n\n[waymark map: PARTIAL, lines 1-200 of 300 are shown`));
     assertEquals([output.title, output.metadata], ["t", { kept: 1 }]);
   });
@@ -315,21 +315,21 @@ describe("opencodeHooks()", () => {
   it("leaves short reads, other tools and the calls of scripts as they are", async () => {
     const hooks = opencodeHooks(over());
     for (
-      const [args, call] of [[{ filePath: "/work/long.ts", limit: 20 }, {}], [{ filePath: "/work/long.ts" }, {
+      const [args, call] of [[{ filePath: "/project/long.ts", limit: 20 }, {}], [{ filePath: "/project/long.ts" }, {
         tool: "x",
       }]]
     ) {
       const before = { ...args }, { output } = await read(hooks, args, { call });
-      assertEquals([args, output], [before, framed("/work/long.ts", before)]);
+      assertEquals([args, output], [before, framed("/project/long.ts", before)]);
     }
-    const args = { filePath: "/work/long.ts" };
+    const args = { filePath: "/project/long.ts" };
     await read(hooks, args, { call: { callID: "call_1/2" } });
-    assertEquals(args, { filePath: "/work/long.ts" });
+    assertEquals(args, { filePath: "/project/long.ts" });
   });
 
   it("finds relative paths in the folder it is given", async () => {
-    const output = { title: "", output: framed("/work/long.ts", { limit: 200 }), metadata: {} };
-    await read(opencodeHooks(over(), { directory: "/work" }), { filePath: "long.ts" }, { output });
+    const output = { title: "", output: framed("/project/long.ts", { limit: 200 }), metadata: {} };
+    await read(opencodeHooks(over(), { directory: "/project" }), { filePath: "long.ts" }, { output });
     assertMatch(output.output, /lines 1-200 of 300 are shown/);
   });
 
@@ -337,10 +337,10 @@ describe("opencodeHooks()", () => {
     const session = createSession(), hooks = opencodeHooks(over(), { session });
     await request(hooks);
     const reminder = `\n\n<system-reminder>\n${"201: no line\n".repeat(500)}</system-reminder>`;
-    const output = { title: "", output: framed("/work/long.ts", { limit: 200 }) + reminder, metadata: {} };
-    await read(hooks, { filePath: "/work/long.ts" }, { output });
+    const output = { title: "", output: framed("/project/long.ts", { limit: 200 }) + reminder, metadata: {} };
+    await read(hooks, { filePath: "/project/long.ts" }, { output });
     assertMatch(output.output, /<\/system-reminder>\n\n\[waymark map: PARTIAL, lines 1-200 of 300 are shown/);
-    assertEquals(session.coverage("/work/long.ts")?.seen, [{ start: 1, end: 200 }]);
+    assertEquals(session.coverage("/project/long.ts")?.seen, [{ start: 1, end: 200 }]);
   });
 
   it("takes a text without opencode's frame as a read tool of a plugin gives it", async () => {
@@ -351,14 +351,14 @@ describe("opencodeHooks()", () => {
       ]
     ) {
       const output = { title: "", output: text, metadata: {} };
-      await read(opencodeHooks(over()), { filePath: "/work/long.ts" }, { output });
+      await read(opencodeHooks(over()), { filePath: "/project/long.ts" }, { output });
       assertMatch(output.output, /lines 1-200 of 300 are shown/);
     }
   });
 
   it("says what is not known where opencode shows no line", async () => {
-    const output = { title: "", output: framed("/work/long.ts", { offset: 9999 }, "(End of file)"), metadata: {} };
-    await read(opencodeHooks(over()), { filePath: "/work/long.ts" }, { output });
+    const output = { title: "", output: framed("/project/long.ts", { offset: 9999 }, "(End of file)"), metadata: {} };
+    await read(opencodeHooks(over()), { filePath: "/project/long.ts" }, { output });
     assertMatch(output.output, /\[waymark notice: no map, at most lines 1-200 were read|was not checked\]/);
   });
 
@@ -369,7 +369,7 @@ describe("opencodeHooks()", () => {
       metadata: {},
       attachments: [{ type: "file", mime: "image/png", url: "data:" }],
     };
-    await read(opencodeHooks(over()), { filePath: "/work/long.ts" }, { output });
+    await read(opencodeHooks(over()), { filePath: "/project/long.ts" }, { output });
     assertEquals(output.output, "");
   });
 
@@ -380,7 +380,7 @@ describe("opencodeHooks()", () => {
     it("puts the map into its content, and into what repeats it", async () => {
       const text = code(200), image = { type: "image", data: "", mimeType: "image/png" };
       const output: Json = { content: [{ type: "text", text }, image], structuredContent: { content: text } };
-      await read(opencodeHooks(over(), options), { path: "/work/long.ts" }, { output, call });
+      await read(opencodeHooks(over(), options), { path: "/project/long.ts" }, { output, call });
       assertEquals(output.content.slice(0, 2), [{ type: "text", text }, image]);
       assertMatch(output.content[2].text, /^\[waymark map: PARTIAL, lines 1-200 of 300/);
       assertMatch(output.structuredContent.content, /\[waymark map: PARTIAL/);
@@ -388,10 +388,10 @@ describe("opencodeHooks()", () => {
 
     it("leaves an image alone, and an error its own", async () => {
       const image: Json = { content: [{ type: "image", data: "", mimeType: "image/png" }] };
-      await read(opencodeHooks(over(), options), { path: "/work/long.ts" }, { output: image, call });
+      await read(opencodeHooks(over(), options), { path: "/project/long.ts" }, { output: image, call });
       assertEquals(image.content.length, 1);
       const failed: Json = { isError: true, content: [{ type: "text", text: "denied" }] };
-      await read(opencodeHooks(over(), options), { path: "/work/long.ts" }, { output: failed, call });
+      await read(opencodeHooks(over(), options), { path: "/project/long.ts" }, { output: failed, call });
       assertEquals([failed.isError, failed.content[0].text], [true, "denied"]);
       assertMatch(failed.content[1].text, /was shortened to lines 1-200 and failed/);
     });
@@ -401,10 +401,10 @@ describe("opencodeHooks()", () => {
         result = (): Json => ({ content: [{ type: "text", text: code(120) }] });
       const output = result();
       await request(hooks);
-      await read(hooks, { path: "/work/short.ts" }, { output, call });
+      await read(hooks, { path: "/project/short.ts" }, { output, call });
       await request(hooks, done("call_1", code(120)));
       const again = result();
-      await read(hooks, { path: "/work/short.ts" }, { output: again, call: { ...call, callID: "call_2" } });
+      await read(hooks, { path: "/project/short.ts" }, { output: again, call: { ...call, callID: "call_2" } });
       assertEquals(again.content.length, 1);
       assertMatch(again.content[0].text, /^\[waymark reference/);
     });
@@ -414,9 +414,9 @@ describe("opencodeHooks()", () => {
     const second = async (...parts: Json[]) => {
       const hooks = opencodeHooks(over());
       await request(hooks);
-      const { output } = await read(hooks, { filePath: "/work/short.ts" });
+      const { output } = await read(hooks, { filePath: "/project/short.ts" });
       await request(hooks, ...parts.map((part) => typeof part === "function" ? part(output) : part));
-      const again = await read(hooks, { filePath: "/work/short.ts" }, { call: { callID: "call_2" } });
+      const again = await read(hooks, { filePath: "/project/short.ts" }, { call: { callID: "call_2" } });
       return again.output.slice(0, 18) === "[waymark reference";
     };
     assertEquals(await second((output: string) => done("call_1", output)), true);
@@ -431,12 +431,12 @@ describe("opencodeHooks()", () => {
     for (const [name, isThere] of [["APIError", false], ["MessageAbortedError", true]] as const) {
       const hooks = opencodeHooks(over());
       await request(hooks);
-      const { output } = await read(hooks, { filePath: "/work/short.ts" });
+      const { output } = await read(hooks, { filePath: "/project/short.ts" });
       const info = { sessionID: SESSION, error: { name } };
       await hooks["experimental.chat.messages.transform"]({}, {
         messages: [{ info, parts: [done("call_1", output)] }, { info: { sessionID: SESSION }, parts: [] }],
       });
-      const again = await read(hooks, { filePath: "/work/short.ts" }, { call: { callID: "call_2" } });
+      const again = await read(hooks, { filePath: "/project/short.ts" }, { call: { callID: "call_2" } });
       assertEquals(again.output.startsWith("[waymark reference"), isThere);
     }
   });
@@ -444,13 +444,13 @@ describe("opencodeHooks()", () => {
   it("keeps conversations apart, and forgets one that is gone", async () => {
     const hooks = opencodeHooks(over());
     await request(hooks);
-    const { output } = await read(hooks, { filePath: "/work/short.ts" });
+    const { output } = await read(hooks, { filePath: "/project/short.ts" });
     await request(hooks, done("call_1", output));
     const elsewhere = { sessionID: "ses_2", callID: "call_2" };
-    assertEquals((await read(hooks, { filePath: "/work/short.ts" }, { call: elsewhere })).output, output);
+    assertEquals((await read(hooks, { filePath: "/project/short.ts" }, { call: elsewhere })).output, output);
     await hooks.event({ event: { type: "session.deleted", properties: { info: { id: SESSION } } } });
     await request(hooks, done("call_1", output));
-    const again = await read(hooks, { filePath: "/work/short.ts" }, { call: { callID: "call_3" } });
+    const again = await read(hooks, { filePath: "/project/short.ts" }, { call: { callID: "call_3" } });
     assertEquals(again.output, output);
   });
 
@@ -465,7 +465,7 @@ describe("opencodeHooks()", () => {
     /** A shortened read that failed so, and the request that follows: its words there. */
     async function told(hooks: OpencodeHooks, error: string): Promise<string> {
       await hooks["tool.execute.before"]({ tool: "read", sessionID: SESSION, callID: "call_1" }, {
-        args: { filePath: "/work/long.ts" },
+        args: { filePath: "/project/long.ts" },
       });
       const part = failed(error);
       await request(hooks, part);
@@ -478,9 +478,9 @@ describe("opencodeHooks()", () => {
       const part = failed("EIO");
       await request(hooks, part);
       assertEquals(part.state.error, text);
-      const args = { filePath: "/work/long.ts" };
+      const args = { filePath: "/project/long.ts" };
       await read(hooks, args, { call: { callID: "call_2" } });
-      assertEquals(args, { filePath: "/work/long.ts" });
+      assertEquals(args, { filePath: "/project/long.ts" });
     });
 
     it("says nothing where the call was not made", async () => {
@@ -495,7 +495,7 @@ describe("opencodeHooks()", () => {
 
     it("says nothing of a call of another conversation, nor of one that is nowhere", async () => {
       const hooks = opencodeHooks(over()), call = { tool: "read", sessionID: "ses_2", callID: "call_1" };
-      await hooks["tool.execute.before"](call, { args: { filePath: "/work/long.ts" } });
+      await hooks["tool.execute.before"](call, { args: { filePath: "/project/long.ts" } });
       const part = failed("EIO");
       await request(hooks, part);
       assertEquals(part.state.error, "EIO");
@@ -511,13 +511,13 @@ describe("opencodeHooks()", () => {
   it("lets a read go on as asked when its conversation is at rest", async () => {
     const signals: AbortSignal[] = [];
     const middleware: Middleware = (call) => (signals.push(call.signal!), new Promise(() => {}));
-    const hooks = opencodeHooks({ middleware }), args = { filePath: "/work/long.ts" };
+    const hooks = opencodeHooks({ middleware }), args = { filePath: "/project/long.ts" };
     const begun = hooks["tool.execute.before"]({ tool: "read", sessionID: SESSION, callID: "call_1" }, { args });
     await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_2" } } });
     assertEquals(signals.map(({ aborted }) => aborted), [false]);
     await hooks.event({ event: { type: "session.idle", properties: { sessionID: SESSION } } });
     await begun;
-    assertEquals([args, signals[0]!.aborted], [{ filePath: "/work/long.ts" }, true]);
+    assertEquals([args, signals[0]!.aborted], [{ filePath: "/project/long.ts" }, true]);
   });
 
   it("hands on results for digests, and says whose they are as far as it is known", async () => {
@@ -547,10 +547,10 @@ describe("opencodeHooks()", () => {
     for (let at = 0; at < 3000; at++) {
       await hooks.event({ event: { type: "session.created", properties: { info: { id: `ses_${at}` } } } });
       await hooks["tool.execute.before"]({ tool: "read", sessionID: SESSION, callID: `call_${at}` }, {
-        args: { filePath: "/work/short.ts" },
+        args: { filePath: "/project/short.ts" },
       });
     }
-    const late = await read(hooks, { filePath: "/work/long.ts" }, { call: { callID: "call_x" } });
+    const late = await read(hooks, { filePath: "/project/long.ts" }, { call: { callID: "call_x" } });
     assertMatch(late.output, /\[waymark map/);
   });
 
@@ -602,13 +602,13 @@ describe("opencodeHooks()", () => {
     /** What it asks leave for. */
     async function asks(path: string, context: Json = {}) {
       const asked: Json[] = [],
-        tool = opencodeHooks(over({ ...FILES, "/else/a.ts": code(9), "/work/../else/a.ts": code(9) }), { schema })
+        tool = opencodeHooks(over({ ...FILES, "/else/a.ts": code(9), "/project/../else/a.ts": code(9) }), { schema })
           .tool!;
       const { signal: abort } = new AbortController();
       const text = await tool["summarize_file"]!.execute({ path }, {
         abort,
-        directory: "/work",
-        worktree: "/work",
+        directory: "/project",
+        worktree: "/project",
         ask: (permission: Json) => Promise.resolve(void asked.push(permission)),
         ...context,
       });
