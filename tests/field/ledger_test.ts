@@ -216,7 +216,7 @@ describe("a ledger in a repository", () => {
       git(folder, "add", "-A");
       assertEquals(git(folder, "status", "--porcelain", "--ignored=no"), "");
       const kept = keptIn(folder);
-      assertEquals(Object.keys(kept).sort(), [".gitignore", "tool-use/session-1.jsonl"]);
+      assertEquals(Object.keys(kept).sort(), [".gitignore", "tool-use/session-1.calls", "tool-use/session-1.jsonl"]);
       const keys = Object.keys(JSON.parse(kept["tool-use/session-1.jsonl"]!));
       assertEquals(keys.sort(), ["at", "callId", "durationMs", "resultBytes", "status", "summary", "tool"]);
       for (const path of [folder, homedir() === "/" ? folder : homedir()]) {
