@@ -39,6 +39,24 @@ console.log(JSON.stringify({
 await waymark.close();
 `;
 
+/** Asks an MCP server, started by a command line, for a 400-line file, and says what came of it. */
+const askServer = `
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+const [command, ...args] = process.argv.slice(2);
+const client = new Client({ name: "consumer", version: "1.0.0" });
+await client.connect(new StdioClientTransport({ command, args, stderr: "ignore", env: process.env }));
+const { tools } = await client.listTools();
+const { content } = await client.callTool({ name: "read_file", arguments: { path: "functions.ts" } });
+const shown = content.map(({ text }) => text).join("\\n").includes("PARTIAL, lines 1-200 of 400");
+console.log(JSON.stringify({ tools: tools.map(({ name }) => name), shown }));
+await client.close();
+`;
+
+/** What the server has to say. */
+const served = { tools: ["read_file", "summarize_file"], shown: true };
+
 /** What the first read of a file and the next process have to say. */
 const first = {
   lines: 200,
@@ -52,6 +70,16 @@ const first = {
   caps: 1,
 };
 const second = { ...first, hits: 1, misses: 0, summaries: 0 };
+
+/** Has a hook, started by a command line, guard a read: the event before it comes back with a shorter range. */
+async function assertHook(start: readonly string[], project: string, env: Record<string, string> = {}): Promise<void> {
+  const input = { file_path: join(project, "functions.ts") };
+  const event = { session_id: "s", cwd: project, hook_event_name: "PreToolUse", tool_name: "Read", tool_input: input };
+  writeFileSync(join(project, "event.json"), JSON.stringify({ ...event, tool_use_id: "toolu_1" }));
+  const ran = await run("sh", ["-c", '"$@" < event.json', "sh", ...start], { cwd: project, env });
+  const { hookSpecificOutput: { updatedInput } } = said(ran) as { hookSpecificOutput: { updatedInput: unknown } };
+  assertEquals(updatedInput, { ...input, limit: 200 });
+}
 
 function prepare(folder: string, specifier: string, manifest: Record<string, unknown>): string {
   mkdirSync(folder, { recursive: true });
@@ -114,6 +142,23 @@ describe("a consumer", { skip }, () => {
       assertEquals(registry.requests.slice(before), [], "a second start asks the registry for nothing");
     });
 
+    it("serves MCP and guards Claude Code's reads from the registry, by its address alone", async () => {
+      const project = prepare(join(folder, "programs"), "jsr:@waymark/waymark@^0.1.0", {});
+      rmSync(join(project, "package.json"));
+      writeFileSync(join(project, "deno.json"), "{}");
+      const start = (entry: string) => [
+        process.execPath,
+        "run",
+        "-A",
+        "--no-lock",
+        `jsr:@waymark/waymark@^0.1.0/${entry}`,
+      ];
+      await assertHook(start("hook"), project, env);
+      writeFileSync(join(project, "ask.mjs"), askServer.replaceAll('"@model', '"npm:@model'));
+      const ask = ["run", "-A", "--no-lock", "ask.mjs", ...start("mcp"), "--root", "."];
+      assertEquals(said(await run(process.execPath, ask, { cwd: project, env })), served);
+    });
+
     it("imports every entry, types included", async () => {
       const project = prepare(join(folder, "entries"), "jsr:@waymark/waymark@^0.1.0", {});
       rmSync(join(project, "package.json"));
@@ -140,7 +185,7 @@ describe("a consumer", { skip }, () => {
     });
 
     for (const runtime of ["node", "bun"] as const) {
-      it(`guards a real file on ${runtime} and keeps the map for the next process`, async () => {
+      it(`guards a real file on ${runtime}, keeps the map for the next process, serves MCP and runs the hook`, async () => {
         const dependencies = Object.fromEntries(Object.entries(tarballs).map(([name, file]) => [name, `file:${file}`]));
         const project = prepare(join(folder, `on-${runtime}`), "@waymark/waymark", {
           dependencies,
@@ -153,6 +198,12 @@ describe("a consumer", { skip }, () => {
         assertEquals(installed.code, 0, installed.stderr + installed.stdout);
         assertEquals(said(await run(program, [...args, "main.mjs"], { cwd: project })), first);
         assertEquals(said(await run(program, [...args, "main.mjs"], { cwd: project })), second);
+
+        const entry = (name: string): string => `node_modules/@waymark/waymark/src/${name}.js`;
+        writeFileSync(join(project, "ask.mjs"), askServer);
+        const server = [program, ...args, entry("mcp"), "--root", "."];
+        assertEquals(said(await run(program, [...args, "ask.mjs", ...server], { cwd: project })), served);
+        await assertHook([program, ...args, entry("hook")], project);
       });
     }
   });
