@@ -5,9 +5,10 @@
  */
 
 import { Buffer } from "node:buffer";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { after, describe, it, test } from "node:test";
 import { createSdkMcpServer, type Options, tool } from "@anthropic-ai/claude-agent-sdk";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
@@ -16,6 +17,7 @@ import { claudeHooks, type ClaudeHooksOptions, claudeSummarizeFile } from "@waym
 import { conformance, type ConformanceHost, type OpenHost, type Shown } from "@waymark/waymark/conformance";
 import type { AcceptedResult } from "@waymark/waymark/tool-use";
 import { z } from "zod";
+import { programCommand } from "../programs.ts";
 import { code, inFolder, put } from "../support.ts";
 import {
   ask,
@@ -446,6 +448,111 @@ describe("beside reads", { skip, timeout: 120_000 }, () => {
       await stopped.promise;
       await saying;
       await claude.close();
+    });
+  });
+});
+
+describe("the command hook in Claude Code's own settings", { skip, timeout: 120_000 }, () => {
+  /** A project whose settings run the hook on this runtime. */
+  async function inProject(run: (root: string) => Promise<void>): Promise<void> {
+    await inFolder(async (root) => {
+      put(root, "package.json", "{}");
+      const command = [...programCommand("src/hook.ts"), "--root", "$CLAUDE_PROJECT_DIR"].map((word) => `"${word}"`)
+        .join(" ");
+      const hook = [{ type: "command", command, timeout: 60 }];
+      const forReads = [{ matcher: "Read", hooks: hook }], forAll = [{ hooks: hook }];
+      const hooks = {
+        PreToolUse: forReads,
+        PostToolUse: forReads,
+        PostToolUseFailure: forReads,
+        PreCompact: forAll,
+        SessionEnd: forAll,
+      };
+      put(root, ".claude/settings.json", JSON.stringify({ hooks }));
+      await run(root);
+    });
+  }
+  // The home directory is a temporary one, and what Deno has fetched lies in the real one.
+  const DENO_DIR = process.env["DENO_DIR"] ?? join(homedir(), ".cache/deno");
+  const options: Options = { settingSources: ["project"], env: { DENO_DIR } };
+  const leftIn = (root: string): string[] =>
+    existsSync(join(root, ".summaries/hook")) ? readdirSync(join(root, ".summaries/hook")) : [];
+
+  it("shortens a long read, gives its map, and leaves a short one alone", async () => {
+    await inProject(async (root) => {
+      const path = put(root, "a.ts", `${code(350)}\n`), short = put(root, "b.ts", code(150));
+      const script = inTurn([call("Read", { file_path: short }, "t0")], [call("Read", { file_path: path }, "t1")]);
+      const results = resultsOf((await ask({ root, script, options })).at(-1)!);
+      assertEquals(/\[waymark |hook/.test(results.get("t0")!.text), false);
+      const { text, isError } = results.get("t1")!;
+      assertEquals([isError, numbersIn(text)], [false, upTo(200)]);
+      assertStringIncludes(text, `About the Read of ${path}:\n[waymark map: PARTIAL, lines 1-200 of 350 are shown`);
+      assertStringIncludes(text, "[end of waymark map]");
+      assertEquals(text.includes("<persisted-output>"), false);
+      assertEquals(leftIn(root), []); // the session has ended
+    });
+  });
+
+  it("finds the own read of each of several at once, and a sub-agent's", async () => {
+    await inProject(async (root) => {
+      const paths = [230, 240, 250].map((lines) => put(root, `f${lines}.ts`, `${code(lines)}\n`));
+      const sub = inTurn([call("Read", { file_path: paths[0] }, "s1")]), subs: Request[] = [];
+      const agent = call("Agent", { description: "look", prompt: "SUB-AGENT", subagent_type: "general-purpose" }, "a1");
+      const main = inTurn([...paths.map((file_path, at) => call("Read", { file_path }, `t${at}`)), agent]);
+      const script: Script = (request) => {
+        const all = JSON.stringify(request.messages), isSub = all.includes("SUB-AGENT") && !all.includes('"a1"');
+        if (isSub) subs.push(request);
+        return isSub ? sub(request) : main(request);
+      };
+      const claude = await startClaude({ root, script, options });
+      await claude.say("go");
+      const subResult = () => subs.map(resultsOf).find((results) => results.has("s1"))?.get("s1");
+      while (!subResult()) await new Promise((resolve) => setTimeout(resolve, 50));
+      const seen = claude.requests.map(resultsOf).find((results) => results.has("t0"))!;
+      await claude.close();
+      for (const [at, lines] of [230, 240, 250].entries()) {
+        assertStringIncludes(
+          seen.get(`t${at}`)!.text,
+          `About the Read of ${paths[at]}:\n[waymark map: PARTIAL, lines 1-200 of ${lines} are shown`,
+        );
+      }
+      assertStringIncludes(subResult()!.text, "PARTIAL, lines 1-200 of 230 are shown");
+    });
+  });
+
+  it("makes reads succeed that Claude Code would refuse, and lets Edit change what was not shown", async () => {
+    await inProject(async (root) => {
+      const path = put(root, "large.ts", `${code(9000)}\n`);
+      const edit = call(
+        "Edit",
+        { file_path: path, old_string: "function f8888(", new_string: "function g8888(" },
+        "e1",
+      );
+      const results = resultsOf(
+        (await ask({ root, script: inTurn([call("Read", { file_path: path }, "t1")], [edit]), options })).at(-1)!,
+      );
+      assertEquals([results.get("t1")!.isError, results.get("e1")!.isError], [false, false]);
+      assertStringIncludes(results.get("t1")!.text, "PARTIAL, lines 1-200 of 9000 are shown");
+      assert(readFileSync(path, "utf8").includes("function g8888("));
+    });
+  });
+
+  it("tells of a read that failed when shortened, and lets it run as asked; a missing file is Claude Code's own error", async () => {
+    await inProject(async (root) => {
+      const line = `export function f() { return "${"x".repeat(600)}"; }\n`,
+        path = put(root, "wide.ts", line.repeat(250));
+      const script = inTurn(
+        [call("Read", { file_path: path }, "t1")],
+        [call("Read", { file_path: path }, "t2")],
+        [call("Read", { file_path: join(root, "missing.ts") }, "t3")],
+      );
+      const results = resultsOf((await ask({ root, script, options })).at(-1)!);
+      assertStringIncludes(results.get("t1")!.text, "the read was shortened to lines 1-200 and failed; the same call");
+      assertEquals([/\[waymark /.test(results.get("t2")!.text), /\[waymark /.test(results.get("t3")!.text)], [
+        false,
+        false,
+      ]);
+      assert(results.get("t3")!.isError);
     });
   });
 });
