@@ -15,7 +15,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     "vocabulary",
     /^src\/(types|session_types|wrap_types|claude_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
-  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|claude_code|cache\/schema)\.ts$/],
+  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|edited_by_api|claude_code|cache\/schema)\.ts$/],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
   [
     "pure",

@@ -19,7 +19,8 @@ import type { Session } from "../session_types.ts";
 import type { SummarizeFileArguments, SummarizeFileInfo } from "../summarize_file.ts";
 import type { Codec, Dialect } from "../types.ts";
 import type { ToolFunction, WrapToolsOptions } from "../wrap_types.ts";
-import { codecOf, lastOf, noted, noteIn } from "./ai/output.ts";
+import { codecOf, lastOf, modelOutput } from "./ai/output.ts";
+import { tellMessages } from "./ai/requests.ts";
 
 export {
   aiPrepareStep,
@@ -39,8 +40,8 @@ export interface AiToolOptions extends Pick<WrapToolsOptions, "facts" | "streams
   /** What the model calls it. Default: the first name the dialect knows. */
   readonly name?: string | undefined;
   /**
-   * The conversation its results go to, which {@linkcode aiRequests} is to tell what is in each request. Default: that of the
-   * `Waymark`, if it has one.
+   * The conversation its results go to, which {@linkcode aiRequests} is to tell what is in each request. What the messages that
+   * come with a call do not hold is never referred to either. Default: that of the `Waymark`, if it has one.
    */
   readonly session?: Session | undefined;
   /** How its output carries text and annotations. Default: strings, content parts, MCP results, and objects with text. */
@@ -86,8 +87,10 @@ export function aiTools<Tools extends object>(
   const all = waymark.wrapTools(tools, { ...sharedOf(options), names });
   for (const name of names) {
     if (!Object.hasOwn(tools, name)) continue;
-    const value = aiTool((tools as Record<string, object>)[name]!, waymark, { ...options, name });
-    Object.defineProperty(all, name, { value, enumerable: true, configurable: true, writable: true });
+    const tool = (tools as Record<string, object>)[name]!, value = aiTool(tool, waymark, { ...options, name });
+    if (value !== tool) {
+      Object.defineProperty(all, name, { value, enumerable: true, configurable: true, writable: true });
+    }
   }
   return all;
 }
@@ -122,22 +125,19 @@ export function aiTool<Tool extends object>(
   const define = (key: keyof AnyTool, value: ToolFunction): void => {
     Object.defineProperty(wrapped, key, { value, enumerable: true, configurable: true, writable: true });
   };
-  if (!streams && Reflect.get(execute, Symbol.toStringTag) !== "AsyncGeneratorFunction") {
-    define(
-      "execute",
-      new Proxy((wrapped as AnyTool).execute!, {
-        apply(run, self, given) {
-          const result: unknown = Reflect.apply(run, self, given);
-          return result instanceof Promise ? result.then(lastOf) : result;
-        },
-      }),
-    );
-  }
+  const isStreaming = streams || Reflect.get(execute, Symbol.toStringTag) === "AsyncGeneratorFunction";
+  define(
+    "execute",
+    new Proxy((wrapped as AnyTool).execute!, {
+      apply(run, self, given) {
+        tellMessages(options.session, given[1]);
+        const result: unknown = Reflect.apply(run, self, given);
+        return !isStreaming && result instanceof Promise ? result.then(lastOf) : result;
+      },
+    }),
+  );
   if (typeof toModelOutput === "function") {
-    define("toModelOutput", (given: { readonly output: unknown }): unknown => {
-      const made: unknown = Reflect.apply(toModelOutput, tool, [given]), note = noteIn(given.output);
-      return note === undefined ? made : Promise.resolve(made).then((output) => noted(output, note));
-    });
+    define("toModelOutput", (given) => modelOutput(given, (asked) => Reflect.apply(toModelOutput, tool, [asked])));
   }
   return wrapped;
 }

@@ -21,7 +21,8 @@
  * ```
  *
  * Promised: a tool keeps everything but what it returns of a long or a repeated read; its errors are its own; a call that is no
- * read of a file, such as `view` of a folder, goes on as asked. Nothing here throws into a run. Absent: the session runner of
+ * read of a file, such as `view` of a folder, goes on as asked, and so does one that a script makes. Nothing here throws into a
+ * run. Absent: the session runner of
  * managed agents as a place for references, as nobody there tells what leaves the conversation; toolsets, which read no files.
  *
  * @module
@@ -136,9 +137,10 @@ function guarded<Tool extends AnthropicTool>(
 ): Tool {
   const cwd = isMemory(tool) ? memory : workdir;
   const facts = (context?: unknown): Partial<ReadCall> => {
-    const { toolUse, signal } = (context ?? {}) as { toolUse?: { id?: unknown }; signal?: unknown };
+    const { toolUse, signal } = (context ?? {}) as AnthropicContext, caller = toolUse?.caller?.type ?? "direct";
     return {
       ...typeof toolUse?.id === "string" && { callId: toolUse.id },
+      ...caller !== "direct" && { programmatic: true }, // a script gets what it asks for
       ...signal instanceof AbortSignal && { signal },
       ...cwd !== undefined && { cwd },
     };
@@ -151,6 +153,12 @@ function guarded<Tool extends AnthropicTool>(
     ...session && { session },
   };
   return waymark.wrapTools([tool], options)[0]!;
+}
+
+/** What the runner passes beside the arguments, as far as it is looked at. */
+interface AnthropicContext {
+  readonly toolUse?: { readonly id?: unknown; readonly caller?: { readonly type?: unknown } | null };
+  readonly signal?: unknown;
 }
 
 function isRunnable(tool: object): tool is AnthropicTool {

@@ -21,7 +21,7 @@ import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { aiPrepareStep, aiRequests, aiSummarizeFile, aiTool, aiTools } from "../../src/adapters/ai.ts";
-import { codecOf, lastOf, noted, noteIn } from "../../src/adapters/ai/output.ts";
+import { codecOf, lastOf, modelOutput, noted, noteIn } from "../../src/adapters/ai/output.ts";
 import { createCompactor } from "../../src/compaction.ts";
 import { dialects } from "../../src/dialects.ts";
 import type { Notice, Waymark, WaymarkOptions } from "../../src/options.ts";
@@ -196,6 +196,14 @@ describe("a tool set that is wrapped", () => {
       assertEquals(notices, []);
     }));
 
+  it("may be frozen, whatever its tools are", () =>
+    guarding(async ({ waymark, path }) => {
+      const open = { execute: linesOf }, read = Object.freeze({ type: "provider", id: "some.read" });
+      const tools = aiTools(Object.freeze({ open, read }), waymark, { ...plain, names: ["open", "read"] });
+      assertStrictEquals(tools.read, read);
+      assertMatch(await tools.open.execute({ path }), MAP);
+    }));
+
   it("has other read tools by name, and says where there is none", () =>
     guarding(async ({ waymark, path, notices }) => {
       const given = { open: { execute: linesOf }, read: { execute: linesOf } };
@@ -219,6 +227,35 @@ describe("a tool set that is wrapped", () => {
       assertEquals(other.toJSON().given, []);
       assertEquals(await tools[1]!.read.execute({ path: "a.ts" }), code(60));
       assertMatch(await tools[0]!.read.execute({ path: "a.ts" }), /^\[waymark reference: /);
+    }));
+
+  it("refers to nothing that the messages of a call do not hold, whether or not requests are told of", () =>
+    guarding(async ({ waymark, folder }) => {
+      const path = put(folder, "a.ts", code(60)), session = createSession();
+      const tools = aiTools({ read: { execute: linesOf as (input: Input, info: never) => string } }, waymark, {
+        ...plain,
+        session,
+      });
+      const result = (toolCallId: string) => ({
+        role: "tool",
+        content: [{ type: "tool-result", toolCallId, toolName: "read", output: { type: "text", value: code(60) } }],
+      });
+      const ask = (id: string, ...messages: object[]) => tools.read.execute({ path }, info(id, { messages }));
+      assertEquals(await ask("c1"), code(60));
+      assertMatch(await ask("c2", result("c1")), /^\[waymark reference: /);
+      assertEquals(await ask("c3"), code(60)); // the first one was left out
+      assertEquals(await ask("c4", result("c1")), code(60)); // another call of that id
+      assertMatch(await ask("c5", result("c4")), /^\[waymark reference: /);
+      const broken = Object.assign(Object.create(session), {
+        reconcile() {
+          throw new Error("broken");
+        },
+      });
+      const others = aiTools({ read: { execute: linesOf as (input: Input, info: never) => string } }, waymark, {
+        ...plain,
+        session: broken,
+      });
+      assertEquals(await others.read.execute({ path }, info("c6")), code(60));
     }));
 
   it("takes a codec of the host's own", () =>
@@ -287,6 +324,47 @@ describe("the note in an output", () => {
     }
     const bytes = { type: "content", value: [{ type: "file", data: { type: "data", data: new Uint8Array(9) } }] };
     assertEquals((noted(bytes, NOTE) as typeof bytes).value.length, 2);
+  });
+});
+
+describe("a toModelOutput that cannot read its output with a note in it", () => {
+  const made = (output: unknown, read: (output: unknown) => unknown) =>
+    Promise.resolve(modelOutput({ output }, ({ output }) => ({ type: "json", value: read(output) })));
+  const isBare = (bare: unknown) => (output: unknown): unknown => {
+    assertEquals(output, bare);
+    return bare;
+  };
+  const annotation = { kind: "notice", text: NOTE };
+
+  it("is asked about the output without, and the note stands behind what it makes", async () => {
+    const shown = (value: unknown) => ({
+      type: "content",
+      value: [{ type: "text", text: JSON.stringify(value) }, { type: "text", text: NOTE }],
+    });
+    assertEquals(await made(`{"rows":[1]}\n\n${NOTE}`, (text) => JSON.parse(text as string)), shown({ rows: [1] }));
+    assertEquals(await made({ content: "a", annotation }, isBare({ content: "a" })), shown({ content: "a" }));
+    const blocks = [{ type: "text", text: "a" }];
+    assertEquals(await made([...blocks, { type: "text", text: NOTE }], isBare(blocks)), shown(blocks));
+    const content = { isError: false, content: blocks };
+    const noted = { ...content, content: [...blocks, { type: "text", text: NOTE }] };
+    assertEquals(await made(noted, isBare(content)), shown(content));
+  });
+
+  it("is not asked about a reference alone, which is text", async () => {
+    const reference = "[waymark reference: a.ts lines 1-5 of 9 are unchanged since turn 1, shown above]";
+    const text = { type: "text", value: reference }, fails = () => JSON.parse("{");
+    assertEquals(await made(reference, fails), text);
+    assertEquals(await made({ content: "", annotation: { kind: "reference", text: reference } }, fails), text);
+    assertEquals(await made([{ type: "text", text: reference }], fails), text);
+    assertEquals(await made({ content: [{ type: "text", text: reference }] }, fails), text);
+  });
+
+  it("throws its own error where it cannot read that either", async () => {
+    const error = new Error("no"),
+      fails = () => {
+        throw error;
+      };
+    assertStrictEquals(await assertRejects(() => made(`a\n\n${NOTE}`, fails)), error);
   });
 });
 
@@ -384,16 +462,67 @@ describe("requests that are told of", () => {
     assertEquals(turns, [1, 1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 9, 9, 10]);
   });
 
+  it("refer to nothing where the provider is told to take results out by itself", async () => {
+    const clears = { contextManagement: { edits: [{ type: "clear_tool_uses_20250919" }] } };
+    for (
+      const [providerOptions, kept] of [
+        [{ anthropic: clears }, 0],
+        [{ openai: { truncation: "auto" } }, 0],
+        [{ openai: { truncation: "disabled" }, anthropic: { thinking: { type: "adaptive" } } }, 1],
+        [undefined, 1],
+      ] as const
+    ) {
+      await guarding(async ({ waymark, folder }) => {
+        const path = put(folder, "a.ts", code(60)), session = createSession(), middleware = aiRequests({ session });
+        await aiTools({ read: { execute: linesOf as (input: Input, info: never) => string } }, waymark, {
+          ...plain,
+          session,
+        }).read.execute({ path }, info("c1"));
+        const output = { type: "text", value: code(60) };
+        const sent = [{ role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output }] }];
+        await middleware.transformParams({ params: { prompt: sent, providerOptions }, model });
+        assertEquals(session.toJSON().given.length, kept);
+      });
+    }
+  });
+
+  it("are told of whatever is in them: circles, getters that throw, objects without a prototype", async () => {
+    const told: unknown[] = [],
+      session = { ...createSession(), nextTurn: () => 1, reconcile: (sent: unknown) => told.push(sent) };
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    const odd = [
+      circle,
+      {
+        get text() {
+          throw new Error("no");
+        },
+      },
+      Object.assign(Object.create(null), { text: "a" }),
+    ];
+    const errors: unknown[] = [];
+    const middleware = aiRequests({ session: session as never, onError: (error) => errors.push(error) });
+    for (const part of odd) {
+      for (const _time of [1, 2]) {
+        const copy = Object.create(Object.getPrototypeOf(part), Object.getOwnPropertyDescriptors(part));
+        await middleware.transformParams({ params: { prompt: [{ role: "user", content: [copy] }] }, model });
+      }
+    }
+    assertEquals([told.length, errors], [6, []]);
+  });
+
   it("go out where a session or a compactor throws, and that is told", async () => {
     const errors: unknown[] = [],
       broken = (): never => {
         throw new Error("broken");
       };
-    const session = Object.assign(Object.create(createSession()), { nextTurn: broken });
+    const told: unknown[] = [], reconcile = (messages: unknown): void => void told.push(messages);
+    const session = Object.assign(Object.create(createSession()), { nextTurn: broken, reconcile });
     for (const onError of [(error: unknown) => void errors.push(error), broken, undefined]) {
       const middleware = aiRequests({ session, compactor: { noteRequestSent: broken }, ...onError && { onError } });
       const params = { prompt: prompt("Go.") };
       assertStrictEquals(await middleware.transformParams({ params, model }), params);
+      assertStrictEquals(told.pop(), params.prompt); // whatever else fails, what left is known
     }
     assertEquals(errors.length, 2);
   });
@@ -425,6 +554,38 @@ describe("steps within a budget", () => {
     assertEquals(compactor.history(), [user("a"), user("b"), user("c")]);
     prepareStep({ messages: [user("x")], steps: [] });
     assertEquals(compactor.history(), [user("x")]);
+  });
+
+  it("begin anew where anything that was given before is not there as it was", () => {
+    for (const change of [0, 1]) {
+      const prepareStep = aiPrepareStep(made()), all = ["a", "b", "go on"].map(user);
+      prepareStep({ messages: all, steps: [] });
+      const edited = [...all.map((message, at) => at === change ? user("edited") : message), user("c")];
+      assertEquals(prepareStep({ messages: edited, steps: [] }).messages, edited);
+    }
+    const bytes = (...values: number[]) => ({
+      role: "user" as const,
+      content: [{ type: "file", data: new Uint8Array(values).buffer }],
+    });
+    const compactor = made(), prepareStep = aiPrepareStep(compactor);
+    prepareStep({ messages: [bytes(1)], steps: [] });
+    prepareStep({ messages: [bytes(1), bytes(2)], steps: [] });
+    assertEquals(compactor.history().length, 2);
+    assertEquals(prepareStep({ messages: [bytes(3), bytes(2)], steps: [] }).messages, [bytes(3), bytes(2)]);
+  });
+
+  it("go out as they are where the compactor fails at them", () => {
+    const messages = [user("a")],
+      failing = (): never => {
+        throw new Error("no");
+      };
+    for (const name of ["noteUsage", "history", "append", "view"] as const) {
+      const prepareStep = aiPrepareStep({ ...made(), [name]: failing });
+      assertStrictEquals(
+        prepareStep({ messages, steps: [{ usage: { inputTokens: 9, outputTokens: 1 } }] }).messages,
+        messages,
+      );
+    }
   });
 
   it("report what the last step took, as far as the SDK knows it", () => {

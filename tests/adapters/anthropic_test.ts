@@ -175,6 +175,14 @@ describe("anthropicTool()", () => {
     assert(calls.every((call) => call.session === session));
   });
 
+  it("gives a script that calls it what it asks for", async () => {
+    const { waymark, calls } = spy(), read = anthropicTool(own, waymark), args = { file_path: "a.ts" };
+    for (
+      const caller of [{ type: "code_execution_20250825", tool_id: "srv" }, { type: "direct" }, null, undefined]
+    ) await read.run(args, { toolUse: { id: "toolu_1", caller } });
+    assertEquals(calls.map(({ programmatic = false }) => programmatic), [true, false, false, false]);
+  });
+
   it("passes the context on as it is, and throws the tool's own error", async () => {
     const { waymark } = spy(),
       seen: unknown[] = [],
@@ -296,6 +304,26 @@ describe("noteRequest()", () => {
     assertEquals(session.turn, 1);
   });
 
+  it("tells of what the model is shown: nothing from before a compaction, or that the API may take out by itself", () => {
+    const told: unknown[] = [],
+      session = {
+        ...createSession(),
+        nextTurn: () => 1,
+        reconcile: (messages: unknown) => void told.push(messages),
+        reset: () => void told.push("reset"),
+      };
+    const compaction = (content: string | null) => ({ role: "assistant", content: [{ type: "compaction", content }] });
+    const failed = [message, compaction(null), message], [, ...after] = [message, compaction("All."), message];
+    noteRequest({ messages: failed }, { session });
+    noteRequest({ messages: [message, ...after] }, { session });
+    noteRequest({ messages: [compaction("Older."), message, ...after] }, { session });
+    noteRequest({ messages: [null, "odd"] }, { session });
+    noteRequest({ messages: failed, context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } }, {
+      session,
+    });
+    assertEquals(told, [failed, after, after, [null, "odd"], "reset"]);
+  });
+
   it("throws nothing of a session's, a compactor's or a tool's, and tells each", () => {
     const errors: unknown[] = [],
       fault = (name: string) => () => {
@@ -368,6 +396,16 @@ describe("followRunner()", () => {
       seen,
       "turn|1 messages|one|2 messages|turn|3 messages|two|3 messages|turn|4 messages|three".split("|"),
     );
+  });
+
+  it("tells again where the body changed a message in its place, and not where it left all as they are", async () => {
+    const { seen, session } = spied(), block = { type: "tool_result", tool_use_id: "toolu_1", content: "lines" };
+    const runner = followRunner(new Runner(), { session });
+    runner.replace({ role: "user", content: [block, { type: "image" }] });
+    for await (const reply of runner) {
+      if (reply === "two") block.content = "[cleared]";
+    }
+    assertEquals(seen, "turn|1 messages|turn|2 messages|2 messages|turn|3 messages".split("|"));
   });
 
   it("ends a loop as the runner does: broken off, failed, or run again", async () => {

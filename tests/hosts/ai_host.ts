@@ -268,6 +268,19 @@ for (const ai of AIS) {
         assertMatch(value[1]!.text, MAP);
       }));
 
+    it("that a toModelOutput takes apart is told of beside what it makes, and ends no run", () =>
+      guarding(async (folder, waymark) => {
+        const path = put(folder, "long.ts", code(300)), rows = code(300).split("\n");
+        const tool = readTool(ai, folder, {
+          execute: () => JSON.stringify({ rows }),
+          toModelOutput: ({ output }: { output: string }) => ({ type: "json", value: JSON.parse(output) }),
+        });
+        const { first } = await ask(aiTools({ read: tool }, waymark, plain), [read("c1", { path })]);
+        const [made, note] = (first.output as { value: { text: string }[] }).value;
+        assertEquals(JSON.parse(made!.text), { rows });
+        assertMatch(note!.text, /^\[waymark notice: /);
+      }));
+
     it("with an image in it is shown as without the guards", () =>
       guarding(async (folder, waymark) => {
         const image = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
@@ -378,6 +391,22 @@ for (const ai of AIS) {
           messages.push(...(await converse(ai, { model, tools, messages })).messages);
         }
         assertMatch(shownIn(requests.at(-1)!).get("c2")!.text, REFERENCE);
+      }));
+
+    it("that was cut before a call of it is approved is shown again what the call asks for", () =>
+      guarding(async (folder, waymark) => {
+        const path = put(folder, "a.ts", code(60)), session = createSession();
+        const needsApproval = (_: unknown, { toolCallId }: { toolCallId: string }) => toolCallId === "c2";
+        const tools = aiTools({ read: readTool(ai, folder, { needsApproval }) }, waymark, { ...plain, session });
+        const { model: inner, requests } = scripted(ai, [[read("c1", { path })], [read("c2", { path })]]);
+        const model = sdk.wrapLanguageModel({ model: inner, middleware: aiRequests({ session }) });
+        const asking = (await converse(ai, { model, tools, messages: [user("Go.")] })).messages.at(-1) as {
+          content: { type: string; approvalId: string }[];
+        };
+        const { approvalId } = asking.content.find(({ type }) => type === "tool-approval-request")!;
+        const approval = { role: "tool", content: [{ type: "tool-approval-response", approvalId, approved: true }] };
+        await converse(ai, { model, tools, messages: [user("Go."), asking, approval] }); // without the first read
+        assertEquals(shownIn(requests.at(-1)!).get("c2")!.text, code(60));
       }));
 
     it("of objects refers in their own shape, and a toModelOutput shows it", () =>

@@ -45,6 +45,7 @@ import {
   type ThreadsOptions,
   type WholeRequest,
 } from "../message_threads.ts";
+import { message } from "../messages_api.ts";
 
 type Tools = Parameters<Anthropic["beta"]["messages"]["toolRunner"]>[0]["tools"];
 type Extra = { thread?: false; stream?: boolean; runToolsEagerly?: boolean; system?: string; max_iterations?: number };
@@ -207,6 +208,17 @@ describe("the tool runner with the SDK's own read tool", () => {
       },
       { pause: (index) => index === 0 ? begun.then(() => isOver = true) : Promise.resolve() },
     );
+  });
+
+  it("gives a script that calls it all of the file, and keeps nothing of it in the conversation", () => {
+    const caller = { type: "code_execution_20250825", tool_id: "srvtoolu_1" };
+    const call = { type: "tool_use", id: "call_1", name: "read", input: { file_path: "long.ts" }, caller };
+    return inScene(script(message([call], "tool_use")), async ({ api, put, runner, read, session }) => {
+      await put("long.ts", code(300));
+      await runner([read]);
+      assertEquals(shownOf(api.requests[1], "call_1").text, code(300));
+      assertEquals(session.toJSON().given, []);
+    });
   });
 
   it("refuses what is outside of the folder in its own words, and nothing of it is looked at", () =>
@@ -446,6 +458,46 @@ describe("requests told from a runner", () => {
       assertEquals(api.requests.length, 3);
       assertEquals(shownOf(api.requests[2], "call_2").text, code(100).trimEnd());
     }));
+
+  it("let nothing refer to a result that the loop body cleared in its place", () =>
+    inScene(again(), async ({ api, put, runner, read }) => {
+      await put("long.ts", code(300));
+      const run = runner([read], { thread: false });
+      for await (const message of run) {
+        if (!JSON.stringify(message).includes("call_2")) continue;
+        for (const block of run.params.messages.flatMap(({ content }) => Array.isArray(content) ? content : [])) {
+          if (block.type === "tool_result") block.content = "[cleared]";
+        }
+      }
+      assertEquals(shownOf(api.requests[2], "call_1").text, "[cleared]");
+      assertEquals(shownOf(api.requests[2], "call_2").text, code(100).trimEnd());
+    }));
+
+  for (const [type, isShown] of [["clear_tool_uses_20250919", true], ["clear_thinking_20251015", false]] as const) {
+    it(`let ${isShown ? "nothing" : "a read"} refer back where the API is asked for ${type}`, () =>
+      inScene(again(), async ({ api, put, read, session }) => {
+        await put("long.ts", code(300));
+        const known: typeof fetch = (address, init) => { // the server on loopback knows no such field
+          const { context_management, ...body } = JSON.parse(String(init!.body));
+          assertEquals(context_management, { edits: [{ type }] });
+          return fetch(address, { ...init, body: JSON.stringify(body) });
+        };
+        await followRunner(
+          new Anthropic({ ...api.client, fetch: known }).beta.messages.toolRunner({
+            model: "claude-opus-5-5",
+            max_tokens: 99,
+            messages: [{ role: "user", content: "Read it." }],
+            tools: [read],
+            thread: false,
+            context_management: { edits: [{ type }] },
+          }),
+          { session },
+        );
+        const { text } = shownOf(api.requests[2], "call_2");
+        if (isShown) assertEquals(text, code(100).trimEnd());
+        else assertMatch(text, /^\[waymark reference/);
+      }));
+  }
 
   it("let a result that stays in changed messages be referred to", () =>
     inScene(again(), async ({ api, put, runner, read }) => {

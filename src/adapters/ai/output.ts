@@ -52,6 +52,46 @@ export async function lastOf(value: unknown): Promise<unknown> {
   return last;
 }
 
+/** As much as is looked at of what a `toModelOutput` is given. */
+interface Output {
+  readonly output: unknown;
+}
+
+/**
+ * What a tool makes of its output for the model, with the annotation of the output in it. A tool that cannot read its output
+ * with an annotation, such as one that parses it, is asked about the output without.
+ */
+export function modelOutput(given: Output, make: (given: Output) => unknown): unknown {
+  const note = noteIn(given.output);
+  if (note === undefined) return make(given);
+  const makeBare = (error: unknown): unknown => {
+    const output = bareOf(given.output);
+    // A reference stands for all of the output: there is nothing else that the tool could make anything of.
+    if (isEmpty(output)) return { type: "text", value: note };
+    try {
+      return make({ ...given, output });
+    } catch {
+      throw error;
+    }
+  };
+  return new Promise((resolve) => resolve(make(given))).catch(makeBare).then((made) => noted(made, note));
+}
+
+/** An output without the annotation it carries. */
+function bareOf(output: unknown): unknown {
+  if (typeof output === "string") return stripAnnotations(output);
+  if (Array.isArray(output)) return output.slice(0, -1);
+  const { annotation, ...rest } = output as { readonly annotation?: unknown; readonly content?: unknown };
+  return annotation === undefined && Array.isArray(rest.content)
+    ? { ...rest, content: rest.content.slice(0, -1) }
+    : rest;
+}
+
+function isEmpty(output: unknown): boolean {
+  if (typeof output === "string") return output === "";
+  return Object.values(output as object).every((value) => value === "" || (Array.isArray(value) && !value.length));
+}
+
 /** The annotation that an output carries, as {@linkcode autoCodec} put it there. */
 export function noteIn(output: unknown): string | undefined {
   if (typeof output === "string") return output.slice(stripAnnotations(output).length).trim() || undefined;

@@ -9,6 +9,7 @@
 
 import type { Compactor } from "../../compaction/compactor_types.ts";
 import { quiet } from "../../errors.ts";
+import { isEditedByApi } from "../../edited_by_api.ts";
 import type { Session } from "../../session_types.ts";
 
 /** Who is told of requests. */
@@ -27,6 +28,8 @@ export interface AiRequest {
   readonly prompt: readonly object[];
   /** Its tools. */
   readonly tools?: readonly object[] | undefined;
+  /** What its provider is told beside them. */
+  readonly providerOptions?: object | undefined;
 }
 
 /** A middleware of `wrapLanguageModel`, of AI SDK 6 and 7. */
@@ -41,7 +44,8 @@ export interface AiRequests {
 
 /**
  * Tells a session, and a compactor that forks, of every request of one conversation. Put it innermost, that is last, so that it
- * sees what is really sent; and only around the model of that conversation. A request that is tried again is one request.
+ * sees what is really sent; and only around the model of that conversation. A request that is tried again is one request. Where
+ * the provider is told to take results out by itself (`contextManagement`, `truncation`), nothing is referred to.
  *
  * @example
  * ```ts
@@ -69,17 +73,33 @@ export function aiRequests({ session, compactor, onError }: AiRequestsOptions): 
   return {
     specificationVersion: "v3",
     transformParams({ params, model }) {
-      const { prompt } = params;
-      tell(() => {
-        const isRetry = prompt.length === latest?.length && prompt.every((message, at) => isSame(message, latest![at]));
-        latest = prompt;
-        if (!isRetry) session?.nextTurn();
-        session?.reconcile(prompt);
-      });
+      const { prompt, providerOptions } = params;
+      const isRetry = prompt.length === latest?.length && beginsWith(prompt, latest);
+      latest = prompt;
+      if (!isRetry) tell(() => session?.nextTurn());
+      tell(() =>
+        Object.values(providerOptions ?? {}).some(isEditedByApi) ? session?.reset() : session?.reconcile(prompt)
+      );
       tell(() => compactor?.noteRequestSent({ ...params, tools: params.tools ?? null, model: model.modelId }));
       return Promise.resolve(params);
     },
   };
+}
+
+/** The messages that a conversation was told of last. */
+const told = new WeakMap<Session, readonly unknown[]>();
+
+/**
+ * Tells a conversation of the messages that come with a call. They may be fewer than those of the last request: a call that was
+ * approved runs before there is one, and not everybody tells of requests.
+ */
+export function tellMessages(session: Session | undefined, info: unknown): void {
+  const { messages } = (info ?? {}) as { readonly messages?: readonly unknown[] };
+  if (!session || !Array.isArray(messages) || told.get(session) === messages) return;
+  told.set(session, messages);
+  try {
+    session.reconcile(messages);
+  } catch { /* a session of somebody else's: the call goes on */ }
 }
 
 /** As much of a step as is looked at. */
@@ -107,7 +127,8 @@ export interface AiUsage {
 
 /**
  * A `prepareStep` that sends a compactor's view of the messages. The compactor is one of `shape: "ai-sdk"`, for one
- * conversation: what was given in earlier calls is known by its place, and other messages begin it anew.
+ * conversation: messages that go on from those of earlier calls are added to it, and other ones begin it anew. A step that it
+ * fails at goes out as it is.
  *
  * @example
  * ```ts
@@ -125,32 +146,56 @@ export function aiPrepareStep(
   compactor: Pick<Compactor, "append" | "setMessages" | "history" | "view" | "noteUsage">,
 ): <Message extends { readonly role: string }>(step: AiStep<Message>) => { messages: Message[] } {
   let shown: readonly object[] = [];
+  const noteUsage = (usage: AiUsage | undefined): void => {
+    if (!usage?.inputTokens) return;
+    const { cacheReadTokens: cacheRead = 0, cacheWriteTokens: cacheWrite = 0 } = usage.inputTokenDetails ?? {};
+    const input = Math.max(0, usage.inputTokens - cacheRead - cacheWrite);
+    compactor.noteUsage({ input, cacheRead, cacheWrite, output: usage.outputTokens ?? 0 });
+  };
   return <Message extends { readonly role: string }>({ messages, steps }: AiStep<Message>) => {
-    const usage = steps.at(-1)?.usage, { length } = compactor.history();
-    if (usage?.inputTokens) {
-      const { cacheReadTokens: cacheRead = 0, cacheWriteTokens: cacheWrite = 0 } = usage.inputTokenDetails ?? {};
-      const input = Math.max(0, usage.inputTokens - cacheRead - cacheWrite);
-      compactor.noteUsage({ input, cacheRead, cacheWrite, output: usage.outputTokens ?? 0 });
+    try {
+      noteUsage(steps.at(-1)?.usage);
+      const history = compactor.history();
+      // AI SDK 7 goes on from the view it was given, 6 from all messages, as each new call of either does.
+      const isView = shown.length > 0 && shown.every((message, at) => message === messages[at]);
+      if (isView) compactor.append(...messages.slice(shown.length));
+      else if (beginsWith(messages, history)) compactor.append(...messages.slice(history.length));
+      else compactor.setMessages(messages);
+      const view = compactor.view<Message>();
+      shown = view;
+      return { messages: [...view] };
+    } catch {
+      return { messages }; // what is no message of the shape
     }
-    // AI SDK 7 goes on from the view it was given, 6 from all messages, as each new call of either does.
-    const isView = shown.length > 0 && messages[shown.length - 1] === shown.at(-1);
-    if (isView || isSame(messages[length - 1], compactor.history().at(-1))) {
-      compactor.append(...messages.slice(isView ? shown.length : length));
-    } else compactor.setMessages(messages);
-    const view = compactor.view<Message>();
-    shown = view;
-    return { messages: [...view] };
   };
 }
 
+/** Whether a list of messages begins with those of another. */
+function beginsWith(messages: readonly object[], others: readonly object[]): boolean {
+  return others.every((message, at) => saysSame(message, messages[at]));
+}
+
 /** Whether two messages say the same: one that was stored, or is sent again, is another object. */
+function saysSame(one: unknown, other: unknown): boolean {
+  try {
+    return isSame(one, other);
+  } catch {
+    return false; // a circle, or a getter that throws
+  }
+}
+
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false;
-  if (one instanceof Uint8Array && other instanceof Uint8Array) {
-    return one.length === other.length && one.every((byte, at) => byte === other[at]);
-  }
-  const fields = { ...one } as Record<string, unknown>, others = { ...other } as Record<string, unknown>;
-  const isPlain = Object.keys({ ...fields, ...others }).every((name) => isSame(fields[name], others[name]));
-  return isPlain && String(one) === String(other); // an address has no fields
+  const bytes = bytesOf(one), others = bytesOf(other);
+  if (bytes && others) return bytes.length === others.length && bytes.every((byte, at) => byte === others[at]);
+  if (one instanceof URL || other instanceof URL) return String(one) === String(other); // an address has no fields
+  const fields = one as Record<string, unknown>, otherFields = other as Record<string, unknown>;
+  return Array.isArray(one) === Array.isArray(other) &&
+    Object.keys({ ...one, ...other }).every((name) => isSame(fields[name], otherFields[name]));
+}
+
+function bytesOf(value: object): Uint8Array | undefined {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : undefined;
 }

@@ -8,6 +8,7 @@
  */
 
 import type { Compactor } from "../../compaction/compactor_types.ts";
+import { isEditedByApi } from "../../edited_by_api.ts";
 import { quiet } from "../../errors.ts";
 import type { Session } from "../../session_types.ts";
 
@@ -27,6 +28,8 @@ export interface AnthropicRequest {
   readonly messages: readonly unknown[];
   /** The tools. */
   readonly tools?: readonly unknown[] | undefined;
+  /** What the API is to clear or compact by itself: nothing is then referred to, as nobody tells what it left in. */
+  readonly context_management?: unknown;
 }
 
 /**
@@ -48,8 +51,20 @@ export interface AnthropicRequest {
 export function noteRequest(params: AnthropicRequest, options: AnthropicRequestOptions): void {
   const { session, compactor } = options;
   attempt(options, () => session?.nextTurn());
-  attempt(options, () => session?.reconcile(params.messages));
+  attempt(options, () => reconcile(params, session));
   attempt(options, () => compactor?.noteRequestSent(asSent(params)));
+}
+
+/** Tells of the messages that the model is shown: the API leaves out what stands before a compaction. */
+function reconcile(params: AnthropicRequest, session: Session | undefined): void {
+  if (isEditedByApi(params)) return session?.reset();
+  const { messages } = params,
+    isCompaction = (block: unknown) => Object(block).type === "compaction" && Object(block).content;
+  const from = messages.findLastIndex((message) => {
+    const { content } = Object(message);
+    return Array.isArray(content) && content.some(isCompaction);
+  });
+  session?.reconcile(messages.slice(Math.max(0, from)));
 }
 
 /** A runner, as far as it matters here. */
@@ -113,14 +128,21 @@ export function followRunner<Runner extends AnthropicRunner>(runner: Runner, opt
     for await (const item of items) {
       const { params } = runner;
       noteRequest(params, options);
+      const before = leavesOf(params.messages);
       yield item;
-      const { messages } = runner.params, before = params.messages;
-      const isSame = messages.length === before.length && messages.every((message, index) => message === before[index]);
-      if (!isSame) attempt(options, () => options.session?.reconcile(messages));
+      const after = runner.params, leaves = leavesOf(after.messages);
+      const isSame = leaves.length === before.length && leaves.every((leaf, index) => leaf === before[index]);
+      if (!isSame) attempt(options, () => reconcile(after, options.session));
     }
   };
   Object.defineProperty(runner, Symbol.asyncIterator, { configurable: true, writable: true, value: follow });
   return runner;
+}
+
+/** Everything that messages are made of, but for objects: those may be changed where they are. */
+function leavesOf(value: unknown, depth = 16): unknown[] {
+  if (typeof value !== "object" || value === null || depth === 0) return [value];
+  return Object.values(value).flatMap((inner) => leavesOf(inner, depth - 1));
 }
 
 /** The request of a runner's params: without the runner's own settings and the functions of its tools, as it is sent. */
