@@ -15,7 +15,10 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     "vocabulary",
     /^src\/(types|session_types|wrap_types|claude_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
-  ["pure", /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|edited_by_api|claude_code|cache\/schema)\.ts$/],
+  [
+    "pure",
+    /^src\/(lines|probe|verify|file_map|arguments|dialects|codecs|residency|edited_by_api|claude_code|cache\/schema)\.ts$/,
+  ],
   ["pure", /^src\/summary\/(prompt|parse|json|text|normalize|failure|scan|.*_rules)\.ts$/],
   [
     "pure",
@@ -57,7 +60,7 @@ const longFiles: Readonly<Record<string, string>> = {
 };
 
 /** What importing the root entry may weigh: what is run at the start, and what is only fetched then (behind a literal `import()`). */
-const rootLimits = { run: { files: 22, bytes: 155_000 }, fetched: { files: 44, bytes: 280_000 } };
+const rootLimits = { run: { files: 22, bytes: 159_000 }, fetched: { files: 44, bytes: 286_000 } };
 
 /** What pure code may not name: it neither waits nor looks at the clock, the dice or the machine. */
 const impure =
