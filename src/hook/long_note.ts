@@ -27,7 +27,7 @@ export function fitNote(note: string, file: string): LongNote {
   const said = `(rows are left out here: Read ${file}, which holds them)`;
   let room = MOST_CONTEXT - said.length - lines.slice(last + 1).join("\n").length - 2, first = 0;
   while (first <= last && (room -= lines[first]!.length + 1) >= 0) first++;
-  if (last < 0 || first > last || !ROW.test(lines[first]!)) return { note };
+  if (first < 2 || first > last || !ROW.test(lines[first]!)) return { note };
   const kept = [...lines.slice(0, first), said, ...lines.slice(last + 1)];
   return { note: kept.join("\n"), rest: `${lines[0]}\n${lines.slice(first, last + 1).join("\n")}\n` };
 }

@@ -1,0 +1,59 @@
+import { describe, it } from "node:test";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { commandOf, programOf } from "../../src/hook/settings.ts";
+
+const plain = { options: [], deadlineMs: 10_000 } as const;
+
+describe("the program of the hook", () => {
+  it("is where it is now: a file, or an address with its version", () => {
+    const here = { runtime: "deno", isOther: false, folder: "/p" } as const;
+    assertEquals(programOf("file:///p/src/a%20hook.ts", here), "/p/src/a hook.ts");
+    assertEquals(
+      programOf("https://jsr.io/@waymark/waymark/0.1.0/src/hook.ts", here),
+      "jsr:@waymark/waymark@0.1.0/hook",
+    );
+    assertEquals(programOf("https://example.org/hook.ts", here), "jsr:@waymark/waymark/hook");
+  });
+
+  it("is where another runtime finds it", () => {
+    const there = { isOther: true, folder: "/p" } as const, url = "file:///p/src/hook.ts";
+    assertEquals(programOf(url, { ...there, runtime: "deno" }), "jsr:@waymark/waymark/hook");
+    assertEquals(programOf(url, { ...there, runtime: "bun" }), "/p/node_modules/@waymark/waymark/src/hook.js");
+    assertEquals(
+      programOf(url, { runtime: "node", isOther: true, folder: undefined }),
+      "./node_modules/@waymark/waymark/src/hook.js",
+    );
+  });
+});
+
+describe("the command of the hook", () => {
+  it("names the project as Claude Code does where the program is in it", () => {
+    const program = "/my project/node_modules/@waymark/waymark/src/hook.js";
+    assertEquals(
+      commandOf({ ...plain, program, runtime: "node", folder: "/my project" }),
+      'node "$CLAUDE_PROJECT_DIR/node_modules/@waymark/waymark/src/hook.js" --root "$CLAUDE_PROJECT_DIR"',
+    );
+    assertEquals(
+      commandOf({ ...plain, program: "/my projects/hook.js", runtime: "bun", folder: "/my project" }),
+      'bun "/my projects/hook.js" --root "$CLAUDE_PROJECT_DIR"',
+    );
+  });
+
+  it("gives a shell nothing to run but itself", () => {
+    const command = commandOf({
+      ...plain,
+      program: '/a"; rm -rf $HOME `x` \\',
+      runtime: "node",
+      options: ["--model", "$(x)"],
+    });
+    assertEquals(command, 'node "/a\\"; rm -rf \\$HOME \\`x\\` \\\\" --root "$CLAUDE_PROJECT_DIR" --model "\\$(x)"');
+  });
+
+  it("on Deno may reach the model's host, and fetch what is not in its graph, only where it must", () => {
+    const deno = { ...plain, program: "jsr:@waymark/waymark@0.1.0/hook", runtime: "deno" } as const;
+    assertEquals(/--allow-(?:net|import)/.test(commandOf(deno)), false);
+    assertEquals(/--allow-net/.test(commandOf({ ...deno, outline: true })), false);
+    assertStringIncludes(commandOf({ ...deno, model: "m" }), "--allow-env=HOME,ANTHROPIC_API_KEY,");
+    assertStringIncludes(commandOf({ ...deno, model: "m" }), "--allow-net=api.anthropic.com");
+  });
+});
