@@ -36,11 +36,20 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "an answer whose call has no result in words is left out whole",
     file: "src/compaction/history.ts",
-    from: "      if (!results) this.#leaveOut(item);\n",
+    from: "      else this.#leaveOut(call);\n",
     to: "",
     test: "compaction/views_test.ts",
     named:
       "whatever is appended > no view has a result without its call, nor a call without its result unless it still waits for it (left out)",
+  },
+  {
+    guarantee: "a request with a call that was given up is one the API takes",
+    file: "src/compaction/history.ts",
+    from: "let at = this.#line.indexOf(call) + 1;",
+    to: "let at = this.#line.length;",
+    test: "compaction/wire_test.ts",
+    named:
+      "the agent's own requests > are taken where a person went on twice without the result of a call, which the history's are not",
   },
   {
     guarantee: "a result of no call is told in words",

@@ -19,7 +19,7 @@ import { renderSummary } from "./own_text.ts";
 import { reattached } from "./reattach.ts";
 import { placeSpan, selectSpan } from "./span.ts";
 import type { Summarizing } from "./summarize.ts";
-import { createTelling } from "./telling.ts";
+import { createTelling, unknownMessage } from "./telling.ts";
 import type { CompactionEvent, CompactorOptions, HostMessage, MessageShape } from "./types.ts";
 import type { SentRequest, SummaryCall } from "./types.ts";
 
@@ -32,12 +32,13 @@ export function createCompactorOver(
   checkOptions(options);
   const { budget, session, summaries, reattachMaps = false, foldSummaries = false } = options;
   const rules = compactorRules(options), { summaryTrigger, target, protectedRecent, minSpan, summaryShare } = rules;
-  const onUnknown = (): void =>
-    notice(
-      "unknown-message",
-      `A message is none of the shape ${shape.name}, so that no call and no result is seen in it: give the shape it has`,
-    );
-  const history = new History({ shape, estimate: options.estimate ?? estimateTokens, onUnknown });
+  const history = new History({
+    shape,
+    estimate: options.estimate ?? estimateTokens,
+    onUnknown: () => notice("unknown-message", unknownMessage(shape.name)),
+    onRevised: () => guard.changed(1), // at the next view, which shows something new
+    onRetold: (ids) => session?.evict(ids),
+  });
   const meter = createMeter(budget);
   const guard = new StormGuard(rules);
   const { notice, event } = createTelling(options);

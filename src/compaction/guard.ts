@@ -41,7 +41,7 @@ export class StormGuard {
   #turn = 0;
   /** The turn up to which nothing is begun. */
   #restUntil = -1;
-  /** The last turn in which the ladder changed what is shown. */
+  /** The last turn in which what is shown was changed, by the ladder or for a call that was given up. */
   #changedAt = -1;
   /** The last turn in which a summary that was due waited for that, and how many in a row it has waited. */
   #waitedAt = -1;
@@ -71,14 +71,14 @@ export class StormGuard {
     return this.#after === undefined ? undefined : "hysteresis";
   }
 
-  /** The ladder changed what is shown. */
-  changed(): void {
-    this.#changedAt = this.#turn;
+  /** What is shown is changed by other means than a swap, in this turn or so many later. */
+  changed(later = 0): void {
+    this.#changedAt = this.#turn + later;
   }
 
   /**
-   * Whether a summary that is due waits for the next turn: in this one the ladder changed what is shown, which no request
-   * that was sent holds yet. At most {@linkcode MOST_WAITS} in a row, or a ladder that runs in every turn would leave none.
+   * Whether a summary that is due waits for the next turn: in this one what is shown was changed, and no request that was
+   * sent holds that yet. At most {@linkcode MOST_WAITS} in a row, or a ladder that runs in every turn would leave none.
    */
   waits(): boolean {
     if (this.#changedAt !== this.#turn) return false;

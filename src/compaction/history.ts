@@ -3,7 +3,7 @@
  *
  * Promised: what was given is never edited and keeps its number; what was decided about a message stays decided, so that
  * between decisions the line only grows at its end; a tool result whose call is not there, or has left, is told as words,
- * never as a result; a call that nobody answers any more has a result that says so.
+ * never as a result; a call that nobody answers any more is given up: right behind it stands a result that says so.
  *
  * @module
  */
@@ -27,6 +27,10 @@ export interface HistoryParts {
   readonly estimate: (message: HostMessage) => number;
   /** A message has none of the forms of the shape. */
   readonly onUnknown?: () => void;
+  /** A call was given up: what is shown has changed elsewhere than at its end. */
+  readonly onRevised?: () => void;
+  /** Results of these calls are told in words. */
+  readonly onRetold?: (ids: readonly string[]) => void;
 }
 
 /** The one kind of history there is. */
@@ -166,12 +170,21 @@ export class History {
     for (const [id, call] of this.#waiting) {
       if (++call.humans >= GIVEN_UP) given.set(call.item, [...given.get(call.item) ?? [], id]);
     }
-    for (const [item, ids] of given) {
-      const results = this.#parts.shape.giveUp?.(item.message, new Set(ids));
+    for (const [call, ids] of given) {
+      const results = this.#parts.shape.giveUp?.(call.message, new Set(ids));
       for (const id of ids) this.#end(id);
-      if (!results) this.#leaveOut(item);
-      for (const result of results ?? []) this.#push(this.#item(result, "message"));
+      if (results) this.#answer(call, results);
+      else this.#leaveOut(call);
+      this.#parts.onRevised?.();
     }
+  }
+
+  /** Puts results right behind the answer a call stands in: nowhere else does every provider take them. */
+  #answer(call: ShownItem, results: readonly HostMessage[]): void {
+    let at = this.#line.indexOf(call) + 1;
+    while (this.#line[at]?.facts.role === "assistant") at++;
+    this.#line.splice(at, 0, ...results.map((result) => this.#item(result, "message")));
+    this.#count();
   }
 
   /** Leaves out the answer a call stands in; results of other calls of it are told in words. */
@@ -190,7 +203,8 @@ export class History {
 
   /** What stands in a message's place where its results of these calls are told in words. */
   #tell(message: HostMessage, ids: ReadonlySet<string>): ShownItem[] {
-    const { shape } = this.#parts;
+    const { shape, onRetold } = this.#parts;
+    onRetold?.([...ids]);
     return shape.retell(message, ids).map((one) => {
       const item = this.#item(one, "message"), { answers, calls } = item.facts;
       const left = answers.filter((id) => ids.has(id) && !calls.includes(id));

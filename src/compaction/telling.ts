@@ -55,3 +55,8 @@ export function createTelling(
     after: (about) => call("onAfterSummarize", options.onAfterSummarize, about),
   };
 }
+
+/** What a person is told of a message that is none of the shape. */
+export function unknownMessage(shape: string): string {
+  return `A message is none of the shape ${shape}, so that no call and no result is seen in it: give the shape it has`;
+}

@@ -32,8 +32,8 @@ export interface RunSettings {
 export interface RunParts {
   readonly store: Pick<DigestStore, "begin">;
   readonly keep: (row: DigestRow) => void;
-  /** A call is about to be made: whether the session still has one. Never rejects. */
-  readonly take: () => Promise<boolean>;
+  /** A call is about to be made: whether the session still has one. Never rejects; takes none once the signal has fired. */
+  readonly take: (signal: AbortSignal) => Promise<boolean>;
   /** The session has none any more. */
   readonly skip: (wanted: Wanted, reason: "budget") => void;
   readonly emit: (event: DigestEvent) => void;
@@ -110,7 +110,7 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
         signal,
         masker,
         async begin() {
-          isOver = !await take();
+          isOver = !await take(signal);
           signal.throwIfAborted();
           if (isOver) throw new WaymarkError("budget", "Cannot make a digest: the session has no call left");
           calls++;

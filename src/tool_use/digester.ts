@@ -101,9 +101,9 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
   };
 
   /** The budget is the session's: each call takes a place among those of all its processes, one after the other here. */
-  const take = (): Promise<boolean> =>
+  const take = (signal: AbortSignal): Promise<boolean> =>
     taking = taking.then(async () => {
-      if (isSpent) return false;
+      if (isSpent || signal.aborted) return false;
       const place = maxCalls === Infinity ? undefined : await ledger?.take();
       if (place !== undefined) store.heard(place);
       return !(isSpent = place !== undefined && place > maxCalls);

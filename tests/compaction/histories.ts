@@ -197,6 +197,11 @@ export function orphans(view: readonly HostMessage[]): string[] {
   return wrong;
 }
 
+/** How many calls of a view were given up. */
+export function givenUp(view: readonly HostMessage[]): number {
+  return view.map(textOf).join("\n").split("[waymark note: no result of this tool call came]").length - 1;
+}
+
 /** After so many messages of people nobody waits for the result of a call any more. */
 const GIVEN_UP = 2;
 

@@ -16,7 +16,7 @@ import {
 import { aiSdkShape, anthropicShape, openaiShape } from "../../src/compaction/shapes.ts";
 import { placeSpan } from "../../src/compaction/span.ts";
 import type { HostMessage, MessageShape } from "../../src/compaction/types.ts";
-import { faults, HOSTS, play, steps } from "./histories.ts";
+import { faults, givenUp, HOSTS, play, steps } from "./histories.ts";
 import { historyOf, messageOf, type Word } from "./lines.ts";
 
 const summary: HostMessage = { role: "user", content: renderSummary("what was done", { messages: 2 }) };
@@ -213,13 +213,13 @@ describe("a call that nobody answers any more", () => {
     }],
   ];
   for (const [what, shape, call, result] of calls) {
-    it(`has a result that says so, before the second thing a person says since: ${what}`, () => {
+    it(`has a result that says so right behind it, from the second thing on that a person says since: ${what}`, () => {
       const [stop, other] = people as [HostMessage, HostMessage];
       assertEquals(lineAfter(shape, [call, stop]).map(({ message }) => message), [call, stop]);
       const line = lineAfter(shape, [call, stop, other]);
-      assertEquals(line.map(({ message }) => message), [call, stop, result, other]);
-      assertEquals([line[2]!.facts.isHuman, line[2]!.facts.role], [false, "tool"]);
-      assertEquals(line[2]!.facts.answers, line[0]!.facts.calls);
+      assertEquals(line.map(({ message }) => message), [call, result, stop, other]);
+      assertEquals([line[1]!.facts.isHuman, line[1]!.facts.role], [false, "tool"]);
+      assertEquals(line[1]!.facts.answers, line[0]!.facts.calls);
       assertEquals(bondsOf(line).isOpen, [false, false, false, false]);
     });
   }
@@ -227,7 +227,7 @@ describe("a call that nobody answers any more", () => {
   it("has its own result told in words where that comes after all, and the other calls of its message keep theirs", () => {
     const call = messageOf("call a,b"), [stop, other] = people as [HostMessage, HostMessage];
     const line = lineAfter(anthropicShape, [call, messageOf("result a"), stop, other, messageOf("result b")]);
-    assertEquals(line.map(({ facts }) => facts.answers.join()), ["", "a", "", "b", "", ""]);
+    assertEquals(line.map(({ facts }) => facts.answers.join()), ["", "b", "a", "", "", ""]);
     assertEquals(line.at(-1)!.facts.text, renderLateResult("b", "result b"));
   });
 
@@ -303,8 +303,8 @@ describe("any view of any history", () => {
             const messages = said.flatMap(say);
             history.append(messages);
             given.push(...messages);
-            const view = history.messages();
-            before.forEach((message, index) => assertStrictEquals(view[index], message));
+            const view = history.messages(), isSame = givenUp(view) === givenUp(before);
+            if (isSame) before.forEach((message, index) => assertStrictEquals(view[index], message));
             for (const decision of decisions.filter((decision) => decision.at === at)) {
               const sequence = history.line.slice(decision.from, decision.from + decision.length).map((item) =>
                 item.sequence

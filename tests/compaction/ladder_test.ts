@@ -211,7 +211,8 @@ describe("any view the ladder leaves", () => {
           assertEquals(history.given(), given);
           assertEquals(faults(view, given), []);
           // What is left stands in its order.
-          const kept = line.filter(({ kind }) => kind === "message").map(({ sequence }) => sequence);
+          const places = new Map(before.map(({ sequence }, at) => [sequence, at]));
+          const kept = line.filter(({ kind }) => kind === "message").map(({ sequence }) => places.get(sequence)!);
           assertEquals(kept, kept.toSorted((a, b) => a - b));
           const last = before.findLast(({ facts }) => facts.isHuman && !facts.answers.length);
           assert(!last || view.includes(last.message), "what a person wrote last has gone");

@@ -307,7 +307,7 @@ describe("a fork is made", () => {
   });
 
   it("as long as the cache may be warm: to the last moment, an hour where the request asks for it, always where it is not known", async () => {
-    const hour = { ...REQUEST, cache_control: { type: "ephemeral", ttl: "1h" } };
+    const hour = { ...REQUEST, messages: HISTORY, cache_control: { type: "ephemeral", ttl: "1h" } };
     const unknown = { ...REQUEST, model: "house-model", messages: HISTORY };
     for (const [request, minutes] of [[REQUEST, 5], [hour, 60], [unknown, 6_000]] as const) {
       const set = setUp();

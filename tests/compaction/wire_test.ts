@@ -3,12 +3,14 @@
  * the simulator's.
  */
 
-import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertRejects, assertStringIncludes } from "@std/assert";
+import { Anthropic } from "@anthropic-ai/sdk";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
+import { createCompactor } from "../../src/compaction.ts";
 import type { HostMessage } from "../../src/compaction/types.ts";
 import { anthropicSender } from "../../src/providers/anthropic.ts";
-import { message, type ReceivedRequest, type Reply } from "../messages_api.ts";
+import { message, type ReceivedRequest, type Reply, startMessagesApi } from "../messages_api.ts";
 import { type Run, runAgent, tasks } from "./agent.ts";
 
 const hash = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -233,5 +235,38 @@ describe("the agent's own requests", LIMIT, () => {
     assertEquals(last.split("[waymark summary of ").length - 1, swapped);
     assertStringIncludes(last, "That was Task 19");
     assertStringIncludes(last, "Task 20: look at it");
+  });
+
+  it("are taken where a person went on twice without the result of a call, which the history's are not", async () => {
+    const api = await startMessagesApi({ replies: [message("Fine.")] });
+    try {
+      const sdk = new Anthropic({ apiKey: api.key, baseURL: api.url, maxRetries: 0, webhookKey: null });
+      const send = (messages: readonly HostMessage[]): Promise<Anthropic.Message> =>
+        sdk.messages.create(
+          {
+            model: "claude-haiku-5-5",
+            max_tokens: 100,
+            messages,
+          } as unknown as Anthropic.MessageCreateParamsNonStreaming,
+        );
+      const call = (id: string) => ({ type: "tool_use", id, name: "read", input: {} });
+      const result = { type: "tool_result", tool_use_id: "a", content: "text" };
+      const compactor = createCompactor({ budget: 10_000 });
+      compactor.append(
+        { role: "user", content: "go" },
+        { role: "assistant", content: [{ type: "text", text: "I look." }, call("a"), call("b")] },
+        { role: "user", content: [result, { type: "text", text: "stop" }] },
+        { role: "user", content: "do something else" },
+      );
+      await assertRejects(() => send(compactor.history()), Error, "400");
+      assertEquals((await send(compactor.view())).content.length, 1);
+      compactor.append({ role: "assistant", content: "What?" }, {
+        role: "user",
+        content: [{ ...result, tool_use_id: "b" }, { type: "text", text: "that" }],
+      });
+      assertEquals((await send(compactor.view())).content.length, 1, "and so where the result comes after all");
+    } finally {
+      await api.close();
+    }
   });
 });
