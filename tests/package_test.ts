@@ -43,6 +43,10 @@ const publicNames: Readonly<Record<string, string>> = {
     AnthropicRequest AnthropicRequestOptions AnthropicRunner AnthropicSummarizeFile AnthropicTool
     AnthropicToolOptions anthropicSummarizeFile anthropicTool anthropicTools followRunner noteRequest
   `,
+  "./adapters/claude": `
+    ClaudeHook ClaudeHookEvent ClaudeHookInput ClaudeHookMatcher ClaudeHookOutput ClaudeHooks ClaudeHooksOptions
+    ClaudeTool claudeHooks claudeSummarizeFile
+  `,
   "./adapters/hooks": `
     DigestTaker HookWaymark HostOptions OpencodeField OpencodeHooks OpencodeMessage OpencodeOptions OpencodeSchema
     OpencodeTool PiApi PiBlock PiContext PiOptions PiRequest PiTool PiToolCall PiToolResult PiToolResultChange
@@ -67,6 +71,9 @@ const publicNames: Readonly<Record<string, string>> = {
   `,
   "./drivers/node-sqlite": `
     nodeSqlite
+  `,
+  "./hook": `
+    HookIo main
   `,
   "./outline": `
     OutlineOptions outline
