@@ -38,7 +38,7 @@ import { dialects } from "../dialects.ts";
 import { checkNumbers, quiet } from "../errors.ts";
 import { hookReads, type HookVerdict } from "../hooked.ts";
 import type { Waymark } from "../options.ts";
-import { sessionPool, type SessionPoolOptions } from "../session_pool.ts";
+import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
 import type { AcceptedResult } from "../tool_use/types.ts";
 
@@ -53,7 +53,7 @@ export type {
 } from "../claude_types.ts";
 
 /** Options of {@linkcode claudeHooks}. */
-export interface ClaudeHooksOptions extends Pick<SessionPoolOptions, "max"> {
+export interface ClaudeHooksOptions {
   /** Takes the results of all tools for digests: what `toolUseSummary` of `./tool-use` gives. Default: nobody does. */
   readonly digests?: { accept(result: AcceptedResult): void } | undefined;
   /**
@@ -61,6 +61,8 @@ export interface ClaudeHooksOptions extends Pick<SessionPoolOptions, "max"> {
    * longer still Claude Code keeps in a file, and tells the model which.
    */
   readonly parts?: number | undefined;
+  /** Most conversations remembered at once, those of sub-agents among them. Default 64. */
+  readonly max?: number | undefined;
   /** Seconds the SDK waits for a map. Default 90. */
   readonly timeout?: number | undefined;
   /** Told what went wrong inside. Default: nobody. */
