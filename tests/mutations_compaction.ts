@@ -52,14 +52,6 @@ export const compactionMutations: readonly Mutation[] = [
       "the agent's own requests > are taken where a person went on twice without the result of a call, which the history's are not",
   },
   {
-    guarantee: "a result of no call is told in words",
-    file: "src/compaction/history.ts",
-    from: "!this.#calls.has(id) && !calls.includes(id));",
-    to: "false);",
-    test: "compaction/history_test.ts",
-    named: "a result of no call > is told in words: anthropic",
-  },
-  {
     guarantee: "no summary is begun in a view that the ladder changed",
     file: "src/compaction/compactor.ts",
     from: " || guard.waits()) return;",
