@@ -20,7 +20,7 @@
 
 import type { HookSetup } from "./hook/answer.ts";
 import type { Runtime } from "./hook/settings.ts";
-import { exit, exitOnFault, type HookIo, isProgram, processIo, programArguments } from "./hook/process.ts";
+import { exit, exitOnFault, type HookIo, isProgram, keepQuiet, processIo, programArguments } from "./hook/process.ts";
 
 export type { HookIo };
 
@@ -83,7 +83,7 @@ async function answerEvent(io: HookIo, setup: HookSetup): Promise<void> {
 
 async function printSettings(
   argv: readonly string[],
-  facts: Pick<Arguments, "model" | "outline" | "runtime"> & { readonly deadlineMs: number },
+  facts: Pick<Arguments, "model" | "runtime"> & { readonly deadlineMs: number },
 ): Promise<string> {
   const [{ programOf, settingsOf }, { disk }] = await Promise.all([import("./hook/settings.ts"), import("./files.ts")]);
   const here = "Deno" in globalThis ? "deno" : "Bun" in globalThis ? "bun" : "node", runtime = facts.runtime ?? here;
@@ -124,5 +124,6 @@ function ended(signal: AbortSignal): Promise<void> {
 
 if (isProgram(import.meta)) {
   exitOnFault();
+  if (!programArguments().includes("--verbose")) keepQuiet();
   void main(programArguments()).then(exit);
 }

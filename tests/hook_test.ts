@@ -323,6 +323,21 @@ describe("whatever happens, the hook", { timeout: 120_000 }, () => {
     assert(/^waymark: .*JSON/.test(stderr), stderr);
   });
 
+  it(
+    "says no word of Node's own",
+    { skip: ("Deno" in globalThis || "Bun" in globalThis) && "the warnings are Node's" },
+    async () => {
+      const [program, ...args] = programCommand("src/hook.ts");
+      const noise = "data:text/javascript,setInterval(() => process.emitWarning('noise'), 1).unref()";
+      for (const [flags, isQuiet] of [[[], true], [["--verbose"], false]] as const) {
+        const { stderr } = await hook(null, ["--timeout", "1", ...flags], {
+          command: [program, "--import", noise, ...args],
+        });
+        assertEquals(stderr.split("\n").slice(-5).join("\n").includes("noise"), !isQuiet);
+      }
+    },
+  );
+
   it("ends in time where its input does not", async () => {
     const { code, stdout, stderr } = await hook(null, ["--timeout", "1"]);
     assertEquals([code, stdout, stderr], [0, "", ""]);

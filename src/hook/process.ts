@@ -42,6 +42,11 @@ export function exitOnFault(): void {
     }}
 }
 
+/** Keeps Node's warnings, as of a module that is an experiment, off standard error. */
+export function keepQuiet(): void {
+  if (!host.Deno?.version?.deno) host.process.removeAllListeners("warning");
+}
+
 /** Whether a file is the program. Node before 24.2 has no `import.meta.main`. */
 export function isProgram({ main, filename, url }: { main?: boolean; filename?: string; url: string }): boolean {
   if (main !== undefined) return main;

@@ -31,8 +31,6 @@ export interface CommandFacts {
   readonly folder?: string | undefined;
   /** A model of Anthropic makes the maps. */
   readonly model?: string | undefined;
-  /** The tree-sitter outline makes them. */
-  readonly outline?: boolean | undefined;
   /** Other options, as they were given. */
   readonly options: readonly string[];
   /** How long the hook waits at most, milliseconds. */
@@ -46,7 +44,7 @@ const PROJECT = "$CLAUDE_PROJECT_DIR";
 const GRACE_S = 10;
 
 /** The command that runs the hook. On Deno with the permissions it needs and no other. */
-export function commandOf({ program, runtime, folder, model, outline, options }: CommandFacts): string {
+export function commandOf({ program, runtime, folder, model, options }: CommandFacts): string {
   const isInside = folder !== undefined && program.startsWith(`${folder}/`);
   const path = isInside ? `${PROJECT}${program.slice(folder.length)}` : program;
   const rest = ["--root", quote(PROJECT), ...options.map(quote)];
@@ -60,7 +58,6 @@ export function commandOf({ program, runtime, folder, model, outline, options }:
     `--allow-write=${quote(`${PROJECT}/.summaries`)}`,
     `--allow-env=${variables} --allow-sys=uid`,
     ...model === undefined ? [] : ["--allow-net=api.anthropic.com"],
-    ...model === undefined && !outline ? [] : ["--allow-import"],
     quote(path),
     ...rest,
   ].join(" ");

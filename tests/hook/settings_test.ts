@@ -49,10 +49,9 @@ describe("the command of the hook", () => {
     assertEquals(command, 'node "/a\\"; rm -rf \\$HOME \\`x\\` \\\\" --root "$CLAUDE_PROJECT_DIR" --model "\\$(x)"');
   });
 
-  it("on Deno may reach the model's host, and fetch what is not in its graph, only where it must", () => {
+  it("on Deno may reach the model's host only where there is one", () => {
     const deno = { ...plain, program: "jsr:@waymark/waymark@0.1.0/hook", runtime: "deno" } as const;
-    assertEquals(/--allow-(?:net|import)/.test(commandOf(deno)), false);
-    assertEquals(/--allow-net/.test(commandOf({ ...deno, outline: true })), false);
+    assertEquals(/--allow-net|ANTHROPIC/.test(commandOf(deno)), false);
     assertStringIncludes(commandOf({ ...deno, model: "m" }), "--allow-env=HOME,ANTHROPIC_API_KEY,");
     assertStringIncludes(commandOf({ ...deno, model: "m" }), "--allow-net=api.anthropic.com");
   });
