@@ -45,11 +45,12 @@ import type { Case } from "./conformance/cases.ts";
 import { placeCases } from "./conformance/place_cases.ts";
 import { rangeCases } from "./conformance/range_cases.ts";
 import { resultCases } from "./conformance/result_cases.ts";
+import { textCases } from "./conformance/text_cases.ts";
 import { turnCases } from "./conformance/turn_cases.ts";
 import type { ConformanceHost, TestFunction } from "./conformance/types.ts";
 import { inWorld } from "./conformance/world.ts";
 
-const cases: readonly Case[] = [...rangeCases, ...resultCases, ...placeCases, ...turnCases];
+const cases: readonly Case[] = [...rangeCases, ...resultCases, ...textCases, ...placeCases, ...turnCases];
 
 /** The names of all cases, for {@linkcode ConformanceHost.cannot}. */
 export const conformanceCases: readonly string[] = cases.map(({ name }) => name);

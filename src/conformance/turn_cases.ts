@@ -5,6 +5,7 @@
  */
 
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
 import { createSession } from "../session.ts";
 import type { Case } from "./cases.ts";
 import type { ReadTool } from "./types.ts";
@@ -34,6 +35,16 @@ export const turnCases: readonly Case[] = [
     },
   },
   {
+    name: "of equal long calls in one turn each is shown its own lines and its own map",
+    async run(world) {
+      const args = world.args(await world.write("long.ts", code(300)));
+      for (const { text } of await world.ask([args, args], { session: createSession() })) {
+        assert.deepEqual(linesOf(text), span(1, 200));
+        assert.match(notesOf(text), /^\[waymark map: PARTIAL, lines 1-200 of 300/);
+      }
+    },
+  },
+  {
     name: "calls of one turn do not wait for each other",
     needsTool: true,
     async run(world) {
@@ -59,6 +70,37 @@ export const turnCases: readonly Case[] = [
       else assert.deepEqual(linesOf(second!.text), span(1, 120));
       session.reset();
       assert.deepEqual(linesOf((await world.one(args, { session })).text), span(1, 120));
+    },
+  },
+  {
+    name: "no line is held back that was not shown before",
+    async run(world) {
+      const path = await world.write("short.ts", code(150)), seen = new Set<number>();
+      const ranges = [[1, 60], [41, 60], [30, 60], [81, 20], [70, 81], [1, 150], [1, 60], [20, 21]] as const;
+      const calls = ranges.map(([start, count]) => world.args(path, { start, count }));
+      const turns = await world.talk(calls.map((args) => [args]), { session: createSession() });
+      for (const [at, [shown]] of turns.entries()) {
+        const { start, count = 150 } = world.host.dialect.parse(calls[at]!)!, asked = span(start, start + count - 1);
+        const lines = linesOf(shown!.text);
+        if (lines.length) assert.deepEqual(lines, asked.filter((line) => line <= 150));
+        else assert.ok(asked.every((line) => line > 150 || seen.has(line)), `lines ${asked[0]}-${asked.at(-1)}`);
+        for (const line of lines) seen.add(line);
+      }
+    },
+  },
+  {
+    name: "a file that is gone is the tool's own error, whatever was shown of it before",
+    needsTool: true,
+    async run(world) {
+      const path = await world.write("short.ts", code(120)), args = world.args(path), session = createSession();
+      const tool: ReadTool = async (given, info) => {
+        const result = await diskTool(world.host)(given, info);
+        await rm(path);
+        return result;
+      };
+      const [, [second] = []] = await world.talk([[args], [args]], { session, tool });
+      const missing = await world.one(args);
+      assert.deepEqual([second!.text, second!.failed], [missing.text, missing.failed]);
     },
   },
   {
