@@ -49,7 +49,8 @@ interface World {
 interface WorldSetup {
   readonly options?: OpencodeOptions;
   readonly waymark?: WaymarkOptions;
-  readonly opencode?: (root: string) => Promise<Opencode>;
+  /** The project's own configuration of opencode. */
+  readonly config?: (root: string) => object;
 }
 
 async function inProject(run: (root: string) => Promise<void>): Promise<void> {
@@ -64,7 +65,8 @@ function inWorld(setup: WorldSetup, run: (world: World) => Promise<void>): Promi
   return inProject(async (root) => {
     const waymark = createWaymark({ root, onNotice: () => {}, ...setup.waymark });
     const hooks = opencodeHooks(waymark, { directory: root, ...setup.options });
-    const opencode = await (setup.opencode?.(root) ?? shared());
+    const opencode = await shared();
+    if (setup.config) await writeFile(join(root, "opencode.json"), JSON.stringify(setup.config(root)));
     try {
       const { session, turn } = await opencode.open({ root, hooks });
       let serial = 0;
@@ -74,7 +76,6 @@ function inWorld(setup: WorldSetup, run: (world: World) => Promise<void>): Promi
       await run({ root, opencode, session, turn, nextId, text });
     } finally {
       await waymark.close();
-      if (setup.opencode) await opencode.close();
     }
   });
 }
@@ -187,9 +188,8 @@ describe("opencode", { skip: isMissing }, () => {
     );
     const command = [process.execPath, ...("Deno" in globalThis ? ["run", "-A"] : []), server];
     const options = { dialect: dialects.mcpFilesystem, tools: ["files_read_text_file"] };
-    const opencode = (root: string): Promise<Opencode> =>
-      startOpencode({ config: { mcp: { files: { type: "local", command: [...command, root] } } } });
-    return inWorld({ options, opencode }, async ({ root, text }) => {
+    const config = (root: string): object => ({ mcp: { files: { type: "local", command: [...command, root] } } });
+    return inWorld({ options, config }, async ({ root, text }) => {
       const path = join(root, "long.ts"), shown = await text({ path }, "files_read_text_file");
       assert(shown.startsWith(`${code(200).trimEnd()}\n`), shown.slice(0, 200));
       assertMatch(shown, /\n\[waymark map: PARTIAL, lines 1-200 of 1000 are shown/);

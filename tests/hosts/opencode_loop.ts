@@ -51,14 +51,8 @@ interface Project {
 /** A server that runs. */
 export type Opencode = Awaited<ReturnType<typeof startOpencode>>;
 
-/** Options of {@linkcode startOpencode}. */
-export interface StartOptions {
-  /** More of opencode's configuration. */
-  readonly config?: object;
-}
-
 /** Starts opencode's server, with a home of its own and no network but loopback. */
-export async function startOpencode({ config = {} }: StartOptions = {}) {
+export async function startOpencode() {
   const home = await realpath(await mkdtemp(join(tmpdir(), "waymark-opencode-")));
   const turns = new Map<string, Turn>(), projects = new Map<string, Project>(), requests: Json[] = [];
   let serial = 0;
@@ -68,11 +62,11 @@ export async function startOpencode({ config = {} }: StartOptions = {}) {
     requests.push(body);
     return answer(body, turns);
   });
-  const settings = { ...settingsFor(api.url), ...config };
   await writeFiles(home, {
-    "config/opencode/opencode.json": JSON.stringify(settings),
+    "config/opencode/opencode.json": JSON.stringify(settingsFor(api.url)),
     "config/opencode/plugin/bridge.js": bridge(api.url),
     ...installed("config/opencode"),
+    ...RIPGREP,
   });
   const child = spawn(binary, ["serve", "--hostname", "127.0.0.1", "--port", "0"], {
     cwd: home,
@@ -111,10 +105,12 @@ export async function startOpencode({ config = {} }: StartOptions = {}) {
       turns.set(name, turn);
       return { name, shown: () => Promise.resolve(calls.map(({ callId }) => shownOf(callId, turn.next, []))) };
     },
-    /** A conversation in a folder. */
-    async open({ root, hooks, tool }: { root: string; hooks: OpencodeHooks; tool?: ReadTool | undefined }) {
-      projects.set(root, { hooks, tool });
-      const session: string = (await call("POST", "/session", root, {})).id;
+    /** A conversation in a folder, which opencode has to get to know first: one with another read tool shares one with its like. */
+    async open({ root: own, hooks, tool }: { root: string; hooks: OpencodeHooks; tool?: ReadTool | undefined }) {
+      const root = tool ? home : own, project = { hooks, tool };
+      projects.set(root, project);
+      const session: string = (await call("POST", "/session", root, { title: "Turns" })).id;
+      projects.set(session, project);
       const turn = async (calls: readonly OpencodeCall[], signal?: AbortSignal): Promise<Shown[]> => {
         const name = `turn-${++serial}`, turn: Turn = { calls, asked: false };
         turns.set(name, turn);
@@ -158,6 +154,7 @@ export async function runOpencode(
     await writeFiles(home, {
       "config/opencode/opencode.json": JSON.stringify(settingsFor(api.url)),
       ...installed("config/opencode"),
+      ...RIPGREP,
     });
     await writeFiles(root, installed(".opencode"));
     const child = spawn(binary, ["run", "--model", "scripted/m", "go"], {
@@ -218,7 +215,7 @@ function settingsFor(api: string): object {
 
 function environment(home: string): NodeJS.ProcessEnv {
   return {
-    PATH: process.env["PATH"],
+    PATH: `${join(home, "bin")}:${process.env["PATH"]}`,
     HOME: home,
     XDG_CONFIG_HOME: join(home, "config"),
     XDG_DATA_HOME: join(home, "data"),
@@ -243,10 +240,13 @@ function installed(folder: string): Record<string, string> {
   };
 }
 
+/** opencode looks for ripgrep, and would download it: one that finds nothing. */
+const RIPGREP = { "bin/rg": "#!/bin/sh\nexit 1\n" };
+
 async function writeFiles(folder: string, files: Record<string, string>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     await mkdir(join(folder, name, ".."), { recursive: true });
-    await writeFile(join(folder, name), content);
+    await writeFile(join(folder, name), content, { mode: 0o755 });
   }
 }
 
@@ -319,12 +319,13 @@ async function bridged(
   projects: ReadonlyMap<string, Project>,
   { directory, name, input, output }: Json,
 ): Promise<Json> {
-  const project = projects.get(directory);
+  const session = input?.sessionID ?? output?.messages?.at(-1)?.info.sessionID ?? input?.event?.properties?.sessionID;
+  const project = projects.get(session) ?? projects.get(directory);
   if (name === "init") return { hasTool: project?.tool !== undefined };
   if (!project) return undefined;
   if (name === "read") {
     try {
-      return { result: await project.tool!(input, {}) };
+      return { result: await project.tool!(output, {}) };
     } catch (error) {
       return { error: error instanceof Error ? error.message : String(error) };
     }
@@ -352,8 +353,8 @@ export const Bridge = async ({ directory }) => {
   const read = tool({
     description: "Reads a file",
     args: { filePath: z.any(), offset: z.any().optional(), limit: z.any().optional() },
-    async execute(input, { abort }) {
-      const { result, error } = await ask({ directory, name: "read", input }, abort);
+    async execute(output, { abort, sessionID }) {
+      const { result, error } = await ask({ directory, name: "read", input: { sessionID }, output }, abort);
       if (error !== undefined) throw new Error(error);
       if (typeof result === "string") return result;
       const attachments = result.flatMap(({ type, mimeType: mime, data }) => type === "image" ? [{ type: "file", mime, url: "data:" + mime + ";base64," + data }] : []);
@@ -364,7 +365,7 @@ export const Bridge = async ({ directory }) => {
     "tool.execute.before": hook("tool.execute.before"),
     "tool.execute.after": hook("tool.execute.after"),
     "experimental.chat.messages.transform": hook("experimental.chat.messages.transform"),
-    event: (input) => hook("event")(input, {}),
+    event: async (input) => input.event.type.startsWith("session.") && await hook("event")(input, {}),
     ...hasTool && { tool: { read } },
   };
 };
