@@ -94,7 +94,7 @@ async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): 
     const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
     if (!isFailure && claudeCodec.text(input.tool_response) === undefined) return undefined;
     const asked = dialect.parse(kept.args), made = dialect.parse(input.tool_input);
-    if (!asked || !made) return undefined;
+    if (!asked || !made || isSame(asked, made)) return undefined; // another hook had the last word
     const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
     if (owed) await state.put(owedName(asked, input), "{}");
     if (text === undefined) return undefined;
@@ -123,7 +123,7 @@ interface Made {
 /** What to say of a read, and whether the same one is to go on as asked. No model is asked again: its map is kept. */
 async function sayOf(args: unknown, read: Made): Promise<{ text: string | undefined; owed: boolean }> {
   const { input, callId, setup, root, result, asked, made } = read;
-  const { cutVerdict, isSame, replay } = await import("../replay.ts");
+  const { cutVerdict, replay } = await import("../replay.ts");
   try {
     const { openGuards } = await import("./guards.ts");
     const waymark = await openGuards({ ...setup, root, model: undefined });
@@ -133,7 +133,7 @@ async function sayOf(args: unknown, read: Made): Promise<{ text: string | undefi
     return { text: verdict?.text, owed };
   } catch (error) {
     setup.tell((error as Error).message);
-    return isSame(asked, made) ? { text: undefined, owed: false } : { text: cutVerdict(asked, made).text, owed: true };
+    return { text: cutVerdict(asked, made).text, owed: true };
   }
 }
 
@@ -175,6 +175,11 @@ function callName({ agent_id }: ClaudeHookInput, callId: string): string {
 /** The name of a promise that a read goes on as asked. */
 function owedName({ path, start, count }: ReadSpan, { agent_id, cwd }: ClaudeHookInput): string {
   return JSON.stringify(["owed", agent_id, cwd, path, start, count]);
+}
+
+/** Whether two calls ask for the same lines. */
+function isSame(one: ReadSpan, other: ReadSpan): boolean {
+  return one.start === other.start && one.count === other.count;
 }
 
 /** What the process before the read kept; nothing where it is not to be understood. */

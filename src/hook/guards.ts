@@ -29,8 +29,9 @@ export interface GuardSetup {
 
 /** Opens the guards. With a model, only files of the project are sent to it; where it fails, a parser makes the map. */
 export async function openGuards(setup: GuardSetup): Promise<Waymark> {
-  const { root, maxLines, model, timeoutMs, tell, onFailure } = setup,
-    outline = setup.outline ? await loadOutline() : undefined;
+  const { root, maxLines, model, timeoutMs, tell, onFailure } = setup;
+  const failed = (error: unknown): void => tell((error as Error).message);
+  const outline = setup.outline ? await loadOutline().catch(failed) ?? undefined : undefined;
   const options: WaymarkOptions = {
     root,
     maxLines,
@@ -49,7 +50,7 @@ export async function openGuards(setup: GuardSetup): Promise<Waymark> {
       onEvent: ({ type }) => type === "failure" && onFailure?.(),
     });
   } catch (error) {
-    tell((error as Error).message);
+    failed(error);
     return createWaymark(options);
   }
 }
