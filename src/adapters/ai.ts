@@ -9,7 +9,8 @@
  *
  * Promised: a tool keeps everything but `execute` and `toModelOutput`; one without `execute` is the very same object. What is
  * added to a result stands in the output itself, so that a history that was stored is shown to a model as it was. Nothing of
- * the SDK is imported. Absent: tools that a provider executes, and models named by a string, which cannot be wrapped.
+ * the SDK is imported. Absent: tools that a provider executes, and models named by a string, which cannot be wrapped; calls
+ * that a script makes, which the SDK does not tell apart: give those a tool that is not wrapped.
  *
  * @module
  */

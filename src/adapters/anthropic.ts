@@ -53,7 +53,10 @@ export interface AnthropicToolOptions {
   readonly dialect?: Dialect<any> | undefined;
   /** The names of the tools that speak `dialect`. Default: those the dialect knows. */
   readonly names?: readonly string[] | undefined;
-  /** The folder a relative path starts from, as `betaReadTool` is given it. Default: the working directory. */
+  /**
+   * The folder a relative path starts from, as `betaReadTool` is given it. Default: the working directory. Have it among the
+   * `roots` of the Waymark: a long file elsewhere would be mapped before the tool refuses it.
+   */
   readonly workdir?: string | undefined;
   /**
    * The folder that the memory tool keeps its `memories` folder in, as `BetaLocalFilesystemMemoryTool` is given it. Default:

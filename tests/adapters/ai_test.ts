@@ -294,6 +294,16 @@ describe("the note in an output", () => {
     for (const output of none) assertEquals(noteIn(output), undefined);
   });
 
+  it("is not looked for in what may not be looked at", () => {
+    const output = {
+      get content(): never {
+        throw new Error("closed");
+      },
+    };
+    assertEquals(noteIn(output), undefined);
+    assertEquals(modelOutput({ output }, () => "made"), "made");
+  });
+
   it("stands in what the model is shown exactly once, beside all that was there", () => {
     const values = fc.oneof(
       fc.string(),

@@ -92,8 +92,16 @@ function isEmpty(output: unknown): boolean {
   return Object.values(output as object).every((value) => value === "" || (Array.isArray(value) && !value.length));
 }
 
-/** The annotation that an output carries, as {@linkcode autoCodec} put it there. */
+/** The annotation that an output carries, as {@linkcode autoCodec} put it there; none where it may not be looked at. */
 export function noteIn(output: unknown): string | undefined {
+  try {
+    return findNote(output);
+  } catch {
+    return undefined; // a getter or a proxy of the tool's that throws
+  }
+}
+
+function findNote(output: unknown): string | undefined {
   if (typeof output === "string") return output.slice(stripAnnotations(output).length).trim() || undefined;
   const { annotation, content } = (output ?? {}) as { annotation?: { text?: unknown }; content?: unknown };
   const blocks = Array.isArray(output) ? output : Array.isArray(content) ? content : [];
