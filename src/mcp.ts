@@ -119,11 +119,12 @@ async function optionsOf({ root, model, ...rest }: Flags, onNotice: (line: strin
 
 /** Serves until the input ends, the output breaks or a signal comes. */
 async function serveStdio(options: McpServerOptions, tell: (line: string) => void): Promise<void> {
-  const serving = await serveMcp(new StdioServerTransport(), options), { roots = [], references } = options;
-  const end = (): void => void serving.close();
+  const stop = Promise.withResolvers<void>(), end = (): void => stop.resolve(), { roots = [], references } = options;
   process.stdin.once("end", end).once("close", end);
   process.stdout.on("error", end);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+  const serving = await serveMcp(new StdioServerTransport(), options);
+  void stop.promise.then(() => serving.close());
   const where = roots.length ? roots.join(", ") : "the folders that the client names";
   tell(`reading files in ${where}; repeated reads ${references ? "may be answered by one line" : "are given again"}`);
   await serving.closed;
