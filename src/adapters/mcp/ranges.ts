@@ -7,6 +7,7 @@
  * @module
  */
 
+import { whole } from "../../arguments.ts";
 import { countLines } from "../../lines.ts";
 
 /** A file and the lines wanted of it. */
@@ -52,11 +53,11 @@ export function readRanges<Extra, Result>(
   read: (args: { path: string; head?: number }, extra: Extra) => Result | Promise<Result>,
 ): (args: RangeArguments, extra: Extra) => Promise<Result | McpFailure> {
   return async ({ path, offset, limit }, extra) => {
-    const start = offset ?? 1, count = limit ?? Infinity;
-    if (![start, limit ?? 1].every((number) => Number.isSafeInteger(number) && number >= 1)) {
+    const start = whole(offset) ?? 1, most = whole(limit), count = most ?? Infinity;
+    if (!(start >= 1 && count >= 1)) {
       return failure(`Cannot read ${path}: offset and limit are whole numbers from 1`);
     }
-    const result = await read(limit === undefined ? { path } : { path, head: start + count - 1 }, extra);
+    const result = await read(most === undefined ? { path } : { path, head: start + count - 1 }, extra);
     if (start === 1) return result;
     const { content, structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
     if (isError === true || !Array.isArray(content)) return result;
