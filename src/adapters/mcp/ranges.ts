@@ -66,12 +66,12 @@ export function readRanges<Extra, Result>(
     if (texts.length > 1) {
       return failure(`Cannot take lines out of ${path}: its text came in pieces; read it without offset`);
     }
-    const whole: string = texts[0].text, total = countLines(whole);
+    const given: string = texts[0].text, total = countLines(given);
     if (total < start) return failure(`Cannot read ${path} from line ${start}: it has ${total} lines`);
-    const part = linesFrom(whole, start, count);
+    const part = linesFrom(given, start, count);
     const blocks = content.map((block) => block === texts[0] ? { ...block, text: part } : block);
     if (typeof structuredContent !== "object" || structuredContent === null) return { ...result, content: blocks };
-    const structured = Object.entries(structuredContent).map(([key, value]) => [key, value === whole ? part : value]);
+    const structured = Object.entries(structuredContent).map(([key, value]) => [key, value === given ? part : value]);
     return { ...result, content: blocks, structuredContent: Object.fromEntries(structured) };
   };
 }
