@@ -153,7 +153,7 @@ describe("anthropicTool()", () => {
 
   it("tells the call's id, its abort and the folder, and nothing of what a host may leave out", async () => {
     const { waymark, calls } = spy(), abort = new AbortController(), session = createSession();
-    const read = anthropicTool(own, waymark, { workdir: "/work/dir", session });
+    const read = anthropicTool(own, waymark, { workdir: "/var/dir", session });
     const args = { file_path: "a.ts" }, { signal } = abort;
     for (
       const context of [
@@ -165,11 +165,11 @@ describe("anthropicTool()", () => {
       ]
     ) await read.run(args, context);
     assertEquals(calls.map(({ callId, signal, cwd }) => [callId, signal !== undefined, cwd]), [
-      ["toolu_1", true, "/work/dir"],
-      ["toolu_2", false, "/work/dir"],
-      [undefined, false, "/work/dir"],
-      [undefined, false, "/work/dir"],
-      [undefined, false, "/work/dir"],
+      ["toolu_1", true, "/var/dir"],
+      ["toolu_2", false, "/var/dir"],
+      [undefined, false, "/var/dir"],
+      [undefined, false, "/var/dir"],
+      [undefined, false, "/var/dir"],
     ]);
     assertStrictEquals(calls[0]!.signal, signal);
     assert(calls.every((call) => call.session === session));
