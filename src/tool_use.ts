@@ -82,7 +82,7 @@ export interface ToolUseOptions {
   readonly clock?: Clock | undefined;
   /** Told of every digest made, used, failed and skipped. */
   readonly onEvent?: ((event: DigestEvent) => void) | undefined;
-  /** Told once of each reason why rows are not kept. Default: nobody is. */
+  /** Told once of each reason why rows, or the count of calls, are not kept. Default: nobody is. */
   readonly onError?: ((error: WaymarkError) => void) | undefined;
 }
 

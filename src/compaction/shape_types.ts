@@ -42,8 +42,8 @@ export interface MessageShape {
    */
   retell(message: HostMessage, calls: ReadonlySet<string>): readonly HostMessage[];
   /**
-   * Messages with results for these calls of a message, which nobody answers any more: their text is `NO_RESULT`. `undefined`
-   * where it has none that are only words; the answer is then left out. Default: so it is always.
+   * Messages with results for these calls of a message, which nobody answers any more: each says that no result came.
+   * `undefined` where one of them must be something else than words: the answer is left out then. Default: so it is always.
    */
   giveUp?(message: HostMessage, calls: ReadonlySet<string>): readonly HostMessage[] | undefined;
   /** One message as lines of a transcript: `[user]: …`, `[tool_call read call_1]: {…}`, `[tool_result call_1]: …`. */

@@ -19,6 +19,8 @@ export interface BudgetJob {
   /** How many results it gives. */
   readonly results: number;
   readonly budget: number;
+  /** How long a call may take. Default 30,000. */
+  readonly timeoutMs?: number;
   /** Start at this moment, milliseconds since the epoch. */
   readonly at: number;
 }
@@ -32,13 +34,14 @@ export interface BudgetReport {
   readonly ledgerErrors: number;
 }
 
-async function main({ root, apiKey, baseURL, name, results, budget, at }: BudgetJob): Promise<void> {
+async function main(job: BudgetJob): Promise<void> {
+  const { root, apiKey, baseURL, name, results, budget, timeoutMs = 30_000, at } = job;
   const digests = toolUseSummary({
     model: anthropic({ apiKey, baseURL }),
     session: "s",
     root,
     topLevel: true,
-    timeoutMs: 30_000,
+    timeoutMs,
     maxCallsPerSession: budget,
   });
   digests.accept({ callId: `${name}-small`, tool: "bash", result: "opens the ledger" });
