@@ -52,6 +52,10 @@ const publicNames: Readonly<Record<string, string>> = {
     OpencodeTool PiApi PiBlock PiContext PiOptions PiRequest PiTool PiToolCall PiToolResult PiToolResultChange
     opencodeHooks piExtension
   `,
+  "./adapters/mcp": `
+    McpExtra McpFailure McpHints McpOptions McpSummarizeFile McpText McpWaymark RangeArguments mcpClient mcpFacts
+    mcpHandler mcpRanges mcpServer mcpSummarizeFile
+  `,
   "./cli": `
     CommandIo main
   `,
@@ -74,6 +78,9 @@ const publicNames: Readonly<Record<string, string>> = {
   `,
   "./hook": `
     HookIo main
+  `,
+  "./mcp": `
+    CommandIo McpServerOptions McpServing McpTransport main serveMcp
   `,
   "./outline": `
     OutlineOptions outline

@@ -3,11 +3,11 @@
  *
  * ```ts
  * import { createWaymark } from "@waymark/waymark";
- * import { wrapMcpServer } from "@waymark/waymark/adapters/mcp";
+ * import { mcpServer } from "@waymark/waymark/adapters/mcp";
  *
  * const waymark = createWaymark();
  * // The SDK's McpServer, version 1 or 2, in place of this one.
- * const server = wrapMcpServer({ registerTool(_name: string, _config: object, _handler: unknown) {} }, waymark);
+ * const server = mcpServer({ registerTool(_name: string, _config: object, _handler: unknown) {} }, waymark);
  * server.registerTool("read_file", {}, ({ path }: { path: string }) => ({ content: [{ type: "text", text: path }] }));
  * await waymark.close();
  * ```
@@ -31,6 +31,7 @@ import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
 import type { Codec, Dialect, ReadCall } from "../types.ts";
 import type { ToolFunction } from "../wrap_types.ts";
+import type { McpExtra } from "./mcp/types.ts";
 
 /** How MCP tools are wrapped. */
 export interface McpOptions {
@@ -49,24 +50,6 @@ export interface McpOptions {
   readonly session?: Session | ((id: string | undefined) => Session | undefined) | undefined;
   /** The folder relative paths start from, as the tool takes them. Default: the process's working directory. */
   readonly cwd?: string | undefined;
-}
-
-/** What a handler of a server is given beside the arguments: `extra` of version 1, `ctx` of version 2. */
-export interface McpExtra {
-  /** Version 1: the JSON-RPC id of the request. */
-  readonly requestId?: string | number | undefined;
-  /** Version 1: the client's abort. */
-  readonly signal?: AbortSignal | undefined;
-  /** Version 1: what the client says of the request. */
-  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
-  /** The transport's session, where it has one. */
-  readonly sessionId?: string | undefined;
-  /** Version 2: the request. */
-  readonly mcpReq?: {
-    readonly id?: string | number | undefined;
-    readonly signal?: AbortSignal | undefined;
-    readonly _meta?: Readonly<Record<string, unknown>> | undefined;
-  } | undefined;
 }
 
 /** What the adapter needs of a `Waymark`. */
@@ -103,18 +86,18 @@ export function mcpFacts(extra: unknown): Pick<ReadCall, "callId" | "sessionId" 
  * @example
  * ```ts
  * import { createWaymark } from "@waymark/waymark";
- * import { wrapMcpHandler } from "@waymark/waymark/adapters/mcp";
+ * import { mcpHandler } from "@waymark/waymark/adapters/mcp";
  * import { assertEquals } from "@std/assert";
  *
  * const waymark = createWaymark({ cache: false });
  * const handler = ({ path }: { path: string }, _extra: object) => ({ content: [{ type: "text", text: path }] });
- * const read = wrapMcpHandler(handler, waymark);
+ * const read = mcpHandler(handler, waymark);
  * assertEquals(await read({ path: "short.ts" }, { requestId: 1 }), { content: [{ type: "text", text: "short.ts" }] });
  * ```
  *
  * @param options `names` tells how the tool is called; default `read_file`.
  */
-export function wrapMcpHandler<Args, Extra, Result>(
+export function mcpHandler<Args, Extra, Result>(
   handler: (args: Args, extra: Extra) => Result | Promise<Result>,
   waymark: McpWaymark,
   options: McpOptions = {},
@@ -131,7 +114,7 @@ export function wrapMcpHandler<Args, Extra, Result>(
  * back, and connect either.
  */
 // deno-lint-ignore no-explicit-any -- an SDK's own overloads
-export function wrapMcpServer<Server extends { registerTool: (...given: any[]) => unknown }>(
+export function mcpServer<Server extends { registerTool: (...given: any[]) => unknown }>(
   server: Server,
   waymark: McpWaymark,
   options: McpOptions = {},
@@ -151,17 +134,17 @@ export function wrapMcpServer<Server extends { registerTool: (...given: any[]) =
  * @example
  * ```ts
  * import { createWaymark, dialects } from "@waymark/waymark";
- * import { wrapMcpClient } from "@waymark/waymark/adapters/mcp";
+ * import { mcpClient } from "@waymark/waymark/adapters/mcp";
  * import { assertEquals } from "@std/assert";
  *
  * const client = { callTool: (_: { name: string; arguments?: object }) => Promise.resolve({ content: [] }) };
  * const waymark = createWaymark({ cache: false });
- * const guarded = wrapMcpClient(client, waymark, { dialect: dialects.mcpFilesystem });
+ * const guarded = mcpClient(client, waymark, { dialect: dialects.mcpFilesystem });
  * assertEquals(await guarded.callTool({ name: "read_text_file", arguments: { path: "short.ts" } }), { content: [] });
  * ```
  */
 // deno-lint-ignore no-explicit-any -- an SDK's own overloads
-export function wrapMcpClient<Client extends { callTool: (...given: any[]) => Promise<unknown> }>(
+export function mcpClient<Client extends { callTool: (...given: any[]) => Promise<unknown> }>(
   client: Client,
   waymark: McpWaymark,
   options: McpOptions & Required<Pick<McpOptions, "dialect">>,
@@ -221,4 +204,6 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }
 
-export { type McpFailure, type RangeArguments, readRanges } from "./mcp/ranges.ts";
+export { mcpRanges, type RangeArguments } from "./mcp/ranges.ts";
+export { type McpHints, type McpSummarizeFile, mcpSummarizeFile } from "./mcp/summarize_file.ts";
+export type { McpExtra, McpFailure, McpText } from "./mcp/types.ts";

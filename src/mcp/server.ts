@@ -16,7 +16,7 @@ import {
   McpError,
   RootsListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { type McpExtra, wrapMcpHandler } from "../adapters/mcp.ts";
+import { type McpExtra, mcpHandler, mcpSummarizeFile } from "../adapters/mcp.ts";
 import { quiet, WaymarkError } from "../errors.ts";
 import { sha256 } from "../files.ts";
 import type { Waymark } from "../options.ts";
@@ -53,7 +53,7 @@ const ROOTS_MS = 10_000;
  * ```ts
  * import { serveMcp } from "@waymark/waymark/mcp";
  * import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
- * import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+ * import { Client } from "@modelcontextprotocol/sdk/client";
  * import { assertEquals } from "@std/assert";
  *
  * const [left, right] = InMemoryTransport.createLinkedPair();
@@ -89,16 +89,13 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
       return await projects.of(folder, folders).waymark.lookup(path, line, { signal, cwd: folders[0]!.real });
     },
   };
-  const summarize = summarizeFileTool(files, { maxLines });
+  const summarize = mcpSummarizeFile({ summarizeFileTool: () => summarizeFileTool(files, { maxLines }) });
   const tools: Record<string, (args: Args, extra: McpExtra) => Promise<ReadResult>> = {
     async read_file(args, extra) {
       const folders = await roots.current(), { folder } = findInside(readOf(args).path, folders);
       return await projects.of(folder, folders).read(args, { ...extra, folders });
     },
-    async summarize_file(args, { signal }) {
-      const text = await summarize.execute(args as never, { signal });
-      return { content: [{ type: "text", text }] };
-    },
+    summarize_file: (args, extra) => summarize.handler(args as never, extra),
   };
 
   const server = new Server({ name: "waymark", title: "Waymark", version: VERSION }, {
@@ -110,16 +107,10 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
   };
   server.oninitialized = refresh;
   server.setNotificationHandler(RootsListChangedNotificationSchema, refresh);
-  const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+  const { name, config, parameters } = summarize;
   const listed = [
-    { name: "read_file", ...readFileWords(maxLines), annotations },
-    {
-      name: summarize.name,
-      title: "Map a file",
-      description: summarize.description,
-      inputSchema: summarize.parameters,
-      annotations,
-    },
+    { name: "read_file", ...readFileWords(maxLines), annotations: config.annotations },
+    { name, ...config, inputSchema: parameters },
   ];
   // deno-lint-ignore no-explicit-any -- the SDK's types are mutable
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed as any }));
@@ -133,8 +124,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
     }
     const { requestId, sessionId, _meta, signal } = extra;
     try {
-      const { content } = await tool(params.arguments ?? {}, { requestId, sessionId, _meta, signal });
-      return { content: [...content] };
+      return { ...await tool(params.arguments ?? {}, { requestId, sessionId, _meta, signal }) };
     } catch (error) {
       return { content: [{ type: "text", text: oneLine(error) }], isError: true };
     }
@@ -181,7 +171,7 @@ function createProjects({ model, maxLines, references = false }: McpServerOption
         rereadGuard: references,
         onNotice: tell,
       });
-      const read = wrapMcpHandler(
+      const read = mcpHandler(
         (args: Args, { folders, signal }: Call) => readFile(args, { folders, signal }),
         waymark,
         {

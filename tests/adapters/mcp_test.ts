@@ -26,7 +26,7 @@ import {
   type Waymark,
   type WaymarkOptions,
 } from "@waymark/waymark";
-import { mcpFacts, readRanges, wrapMcpClient, wrapMcpHandler, wrapMcpServer } from "../../src/adapters/mcp.ts";
+import { mcpClient, mcpFacts, mcpHandler, mcpRanges, mcpServer, mcpSummarizeFile } from "../../src/adapters/mcp.ts";
 import { toolUseSummary } from "../../src/tool_use.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { code, inFolder, plainTool, put } from "../support.ts";
@@ -100,10 +100,10 @@ describe("mcpFacts()", () => {
   });
 });
 
-describe("wrapMcpHandler()", () => {
+describe("mcpHandler()", () => {
   it("shortens a long read, hands on the rest of the call, and says so in a block of its own", () =>
     within({}, async ({ waymark, handler, calls, folder }) => {
-      const read = wrapMcpHandler(handler, waymark, { cwd: folder }), extra = { requestId: 1, more: Symbol("own") };
+      const read = mcpHandler(handler, waymark, { cwd: folder }), extra = { requestId: 1, more: Symbol("own") };
       const { content, ...rest } = await read({ path: "long.ts" }, extra);
       assertEquals([content[0], content.length, rest], [{ type: "text", text: `${code(200)}\n` }, 2, {}]);
       assertMatch(content[1]!.text!, /^\[waymark map: PARTIAL, lines 1-200 of 300[^]*offset: 201, limit: 100/);
@@ -116,7 +116,7 @@ describe("wrapMcpHandler()", () => {
     within({}, async ({ waymark, folder }) => {
       const given = { path: "long.ts", limit: 200 }, result = text(code(200));
       let got: unknown;
-      const read = wrapMcpHandler((args: Read) => (got = args, result), waymark, { cwd: folder });
+      const read = mcpHandler((args: Read) => (got = args, result), waymark, { cwd: folder });
       assertStrictEquals(await read(given, {}), result);
       assertStrictEquals(got, given);
     }));
@@ -124,7 +124,7 @@ describe("wrapMcpHandler()", () => {
   it("says it in the structured form too, which is all some hosts show, and adds no key", () =>
     within({}, async ({ waymark, folder, handler }) => {
       for (const key of ["content", "body"]) {
-        const read = wrapMcpHandler(
+        const read = mcpHandler(
           (args: Read, extra: unknown): Result => {
             const result = handler(args, extra);
             return { ...result, structuredContent: { [key]: result.content[0]!.text, kept: 1 }, _meta: { own: true } };
@@ -142,7 +142,7 @@ describe("wrapMcpHandler()", () => {
 
   it("reads as asked where the structured form has no text to say it in", () =>
     within({}, async ({ waymark, folder, handler, calls }) => {
-      const read = wrapMcpHandler(
+      const read = mcpHandler(
         (args: Read, extra: unknown): Result => ({
           ...handler(args, extra),
           structuredContent: { lines: [1, 2] },
@@ -159,9 +159,9 @@ describe("wrapMcpHandler()", () => {
     within({}, async ({ waymark, folder }) => {
       class HostError extends Error {}
       const error = new HostError("EACCES"), failed: Result = { ...text("no such file"), isError: true };
-      assertEquals(await wrapMcpHandler(() => failed, waymark, { cwd: folder })({ path: "long.ts" }, {}), failed);
+      assertEquals(await mcpHandler(() => failed, waymark, { cwd: folder })({ path: "long.ts" }, {}), failed);
       const thrown = await assertRejects(() =>
-        wrapMcpHandler(
+        mcpHandler(
           () => {
             throw error;
           },
@@ -175,10 +175,10 @@ describe("wrapMcpHandler()", () => {
   it("leaves images, other blocks and calls that are no read alone", () =>
     within({}, async ({ waymark, folder }) => {
       const image: Result = { content: [{ type: "image", data: "aGk=", mimeType: "image/png" }] };
-      assertStrictEquals(await wrapMcpHandler(() => image, waymark, { cwd: folder })({ path: "long.ts" }, {}), image);
+      assertStrictEquals(await mcpHandler(() => image, waymark, { cwd: folder })({ path: "long.ts" }, {}), image);
       const odd = { path: "long.ts", offset: -3 }, result = text(code(300));
-      assertStrictEquals(await wrapMcpHandler(() => result, waymark, { cwd: folder })(odd, {}), result);
-      const handlerWithoutArguments = wrapMcpHandler((_extra: unknown, _none: unknown) => result, waymark);
+      assertStrictEquals(await mcpHandler(() => result, waymark, { cwd: folder })(odd, {}), result);
+      const handlerWithoutArguments = mcpHandler((_extra: unknown, _none: unknown) => result, waymark);
       assertStrictEquals(await handlerWithoutArguments({ requestId: 1 }, undefined), result);
     }));
 
@@ -189,7 +189,7 @@ describe("wrapMcpHandler()", () => {
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
     return within({ model }, async ({ waymark, folder, handler }) => {
-      const abort = new AbortController(), read = wrapMcpHandler(handler, waymark, { cwd: folder });
+      const abort = new AbortController(), read = mcpHandler(handler, waymark, { cwd: folder });
       const reading = read({ path: "long.ts" }, { mcpReq: { id: 1, signal: abort.signal } });
       await asked.promise;
       abort.abort();
@@ -200,7 +200,7 @@ describe("wrapMcpHandler()", () => {
   it("speaks the dialect it is given", () =>
     within({}, async ({ waymark, folder }) => {
       const calls: unknown[] = [];
-      const read = wrapMcpHandler(
+      const read = mcpHandler(
         (args: { path: string; head?: number }) => {
           calls.push(args);
           return text(code(300).split("\n").slice(0, args.head).join("\n"));
@@ -223,7 +223,7 @@ describe("conversations", () => {
 
   it("refer to nothing by default, whatever ids there are, and that is told once", () =>
     within({}, async ({ waymark, handler, folder, notices }) => {
-      const read = wrapMcpHandler(handler, waymark, { cwd: folder });
+      const read = mcpHandler(handler, waymark, { cwd: folder });
       for (let at = 0; at < 3; at++) {
         assertEquals(await short(read), code(50));
         assertEquals(await short(read, { threadId: "t" }), code(50));
@@ -237,7 +237,7 @@ describe("conversations", () => {
 
   it("are kept apart by their ids where references are asked for, and calls without one belong to none", () =>
     within({ rereadGuard: true }, async ({ waymark, handler, folder }) => {
-      const read = wrapMcpHandler(handler, waymark, { cwd: folder });
+      const read = mcpHandler(handler, waymark, { cwd: folder });
       for (const meta of [{ threadId: "a" }, { threadId: "b" }, { sessionId: "c" }, {}, {}]) {
         assertEquals(await short(read, meta), code(50));
       }
@@ -251,7 +251,7 @@ describe("conversations", () => {
 
   it("are the host's own where it gives one: then references are exact", () =>
     within({}, async ({ waymark, handler, folder, notices }) => {
-      const session = createSession(), read = wrapMcpHandler(handler, waymark, { cwd: folder, session });
+      const session = createSession(), read = mcpHandler(handler, waymark, { cwd: folder, session });
       session.nextTurn();
       assertEquals(await short(read), code(50));
       session.nextTurn();
@@ -269,7 +269,7 @@ describe("conversations", () => {
         if (id === "none") return undefined;
         return sessions.get(id) ?? sessions.set(id, createSession()).get(id);
       };
-      const read = wrapMcpHandler(handler, waymark, { cwd: folder, session });
+      const read = mcpHandler(handler, waymark, { cwd: folder, session });
       for (const meta of [undefined, { threadId: "a" }, { threadId: "none" }]) {
         assertEquals(await short(read, meta), code(50));
       }
@@ -281,7 +281,7 @@ describe("conversations", () => {
   it("give no reference in the place of a structured form: what a host makes of that cannot be made up", () =>
     within({}, async ({ waymark, handler, folder }) => {
       const session = createSession();
-      const read = wrapMcpHandler(
+      const read = mcpHandler(
         (args: Read, extra: unknown): Result => {
           const result = handler(args, extra);
           return { ...result, structuredContent: { content: result.content[0]!.text } };
@@ -319,7 +319,7 @@ async function connect(
   return client;
 }
 
-describe("wrapMcpServer()", () => {
+describe("mcpServer()", () => {
   it("wraps the read tools as they are registered, in whatever way, and leaves the server its own", () =>
     within({}, async ({ waymark, handler, folder }) => {
       class McpServer {
@@ -337,7 +337,7 @@ describe("wrapMcpServer()", () => {
           return this.#tools.get(name)!;
         }
       }
-      const own = new McpServer(), server = wrapMcpServer(own, waymark, { cwd: folder });
+      const own = new McpServer(), server = mcpServer(own, waymark, { cwd: folder });
       assertEquals(server.registerTool("read_file", {}, handler), { name: "read_file" });
       server.tool("read", {}, handler);
       const other = () => text("done");
@@ -356,7 +356,7 @@ describe("wrapMcpServer()", () => {
     const digests = toolUseSummary({ model: scriptedModel(["12 tests failed."]), session: "s", topLevel: true });
     return within({ toolUse: digests }, async ({ waymark, folder }) => {
       const tools: Record<string, (args: never, extra: never) => unknown> = {};
-      const server = wrapMcpServer(
+      const server = mcpServer(
         {
           registerTool: (name: string, _config: object, handler: (args: never, extra: never) => unknown) => {
             tools[name] = handler;
@@ -376,7 +376,7 @@ describe("wrapMcpServer()", () => {
   });
 });
 
-describe("wrapMcpClient()", () => {
+describe("mcpClient()", () => {
   it("wraps the tools of somebody else's server, whose output schema the results still meet", () =>
     within({}, async ({ waymark, folder, handler, calls }) => {
       const schema = {
@@ -393,7 +393,7 @@ describe("wrapMcpClient()", () => {
         list: () => text("a.ts"),
       } as never, schema);
       await client.listTools();
-      const guarded = wrapMcpClient(client, waymark, { dialect: dialects.mcpFilesystem, cwd: folder });
+      const guarded = mcpClient(client, waymark, { dialect: dialects.mcpFilesystem, cwd: folder });
       const result = await guarded.callTool({ name: "read_text_file", arguments: { path: "long.ts" } }) as Result;
       assertEquals(calls[0]![0], { path: "long.ts", limit: 200 });
       assertMatch(result.content[1]!.text!, /^\[waymark map: /);
@@ -407,7 +407,7 @@ describe("wrapMcpClient()", () => {
     within({}, async ({ waymark, folder }) => {
       const calls: unknown[][] = [], result = text("done");
       const client = { callTool: (...given: unknown[]) => (calls.push(given), Promise.resolve(result)) };
-      const guarded = wrapMcpClient(client, waymark, { dialect: dialects.plain, cwd: folder });
+      const guarded = mcpClient(client, waymark, { dialect: dialects.plain, cwd: folder });
       const short = { name: "read_file", arguments: { path: "short.ts" }, _meta: { progressToken: 1 } },
         options = { timeout: 1 };
       for (const params of [short, { name: "shell", arguments: {} }, { name: "read_file" }]) {
@@ -428,7 +428,7 @@ describe("wrapMcpClient()", () => {
           return Promise.resolve(handler(args, {}));
         },
       };
-      const guarded = wrapMcpClient(client, waymark, { dialect: dialects.plain, cwd: folder, session });
+      const guarded = mcpClient(client, waymark, { dialect: dialects.plain, cwd: folder, session });
       const abort = new AbortController(), params = { name: "read_file", arguments: { path: "short.ts" } };
       session.nextTurn();
       assertEquals((await guarded.callTool(params, { signal: abort.signal })).content[0]!.text, code(50));
@@ -438,7 +438,7 @@ describe("wrapMcpClient()", () => {
     }));
 });
 
-describe("readRanges()", () => {
+describe("mcpRanges()", () => {
   const lines = code(300).split("\n");
 
   /** A tool that reads from the top, as the filesystem server's. */
@@ -451,7 +451,7 @@ describe("readRanges()", () => {
   }
 
   it("asks for the lines to the last one wanted, and gives those wanted, in both forms", async () => {
-    const calls: object[] = [], read = readRanges(topReader(calls));
+    const calls: object[] = [], read = mcpRanges(topReader(calls));
     const { content, structuredContent } = await read({ path: "a.ts", offset: 201, limit: 50 }, {}) as Result;
     assertEquals(content, [{ type: "text", text: lines.slice(200, 250).join("\n") }]);
     assertEquals(structuredContent, { content: content[0]!.text });
@@ -475,7 +475,7 @@ describe("readRanges()", () => {
   });
 
   it("takes lines out of a text that has more than was asked for, endings and all", async () => {
-    const whole = () => text("a\r\n\nb\nc\n"), read = readRanges(whole);
+    const whole = () => text("a\r\n\nb\nc\n"), read = mcpRanges(whole);
     const of = async (offset?: number, limit?: number) =>
       (await read({ path: "a", offset, limit }, {})).content[0]!.text;
     assertEquals([await of(2, 1), await of(3, 1), await of(4, 1), await of(2)], ["\n", "b\n", "c\n", "\nb\nc\n"]);
@@ -483,16 +483,16 @@ describe("readRanges()", () => {
 
   it("is the failure of the other tool, as it is", async () => {
     const failed = { ...text("denied"), isError: true };
-    assertStrictEquals(await readRanges(() => failed)({ path: "a", offset: 9 }, {}), failed);
+    assertStrictEquals(await mcpRanges(() => failed)({ path: "a", offset: 9 }, {}), failed);
     await assertRejects(
-      () => readRanges(() => Promise.reject(new Error("closed")))({ path: "a", offset: 9 }, {}),
+      () => mcpRanges(() => Promise.reject(new Error("closed")))({ path: "a", offset: 9 }, {}),
       Error,
       "closed",
     );
   });
 
   it("is a failure where there are no such lines, or they cannot be told", async () => {
-    const read = readRanges(topReader([]));
+    const read = mcpRanges(topReader([]));
     assertEquals(await read({ path: "a.ts", offset: 500, limit: 10 }, {}), {
       ...text("Cannot read a.ts from line 500: it has 300 lines"),
       isError: true,
@@ -501,15 +501,15 @@ describe("readRanges()", () => {
       assertEquals((await read({ path: "a.ts", ...odd }, {})).isError, true);
     }
     const pieces = { content: [{ type: "text", text: "a" }, { type: "text", text: "b" }] };
-    assertEquals((await readRanges(() => pieces)({ path: "a", offset: 2 }, {}) as Result).isError, true);
+    assertEquals((await mcpRanges(() => pieces)({ path: "a", offset: 2 }, {}) as Result).isError, true);
     const image = { content: [{ type: "image", data: "aGk=", mimeType: "image/png" }] };
-    assertStrictEquals(await readRanges(() => image)({ path: "a", offset: 2 }, {}), image);
-    assertEquals(await readRanges(() => undefined)({ path: "a", offset: 2 }, {}), undefined);
+    assertStrictEquals(await mcpRanges(() => image)({ path: "a", offset: 2 }, {}), image);
+    assertEquals(await mcpRanges(() => undefined)({ path: "a", offset: 2 }, {}), undefined);
   });
 
   it("lets a guarded read go on where the map says, though the other tool only reads from the top", () =>
     within({}, async ({ waymark, folder }) => {
-      const calls: object[] = [], read = wrapMcpHandler(readRanges(topReader(calls)), waymark, { cwd: folder });
+      const calls: object[] = [], read = mcpHandler(mcpRanges(topReader(calls)), waymark, { cwd: folder });
       const first = await read({ path: "long.ts" }, {}) as Result;
       assertStringIncludes(first.content[1]!.text!, "Next lines: offset: 201, limit: 100");
       assertStringIncludes(first.structuredContent!["content"] as string, "Next lines: offset: 201, limit: 100");
@@ -522,4 +522,49 @@ describe("readRanges()", () => {
         head: 249,
       }]);
     }));
+});
+
+describe("mcpSummarizeFile()", () => {
+  it("is the tool in the parts a server registers, with the hints of one that reads", () =>
+    within({ maxLines: 100 }, ({ waymark }) => {
+      const { name, config, parameters } = mcpSummarizeFile(waymark);
+      assertEquals(name, "summarize_file");
+      assertStringIncludes(config.description, "A 700-line file");
+      assertEquals(config.annotations, {
+        readOnlyHint: true,
+        destructiveHint: false,
+        idempotentHint: true,
+        openWorldHint: false,
+      });
+      assertEquals([parameters["type"], parameters["required"]], ["object", ["path"]]);
+      return Promise.resolve();
+    }));
+
+  it("gives the map, and a failure in one line that says what to do instead, flagged", () =>
+    within({}, async ({ waymark, folder }) => {
+      const { handler } = mcpSummarizeFile(waymark);
+      const { content, isError } = await handler({ path: `${folder}/long.ts` }, { requestId: 1 });
+      assertEquals(isError, undefined);
+      assertMatch(content[0]!.text, /^\[waymark map: 300 lines, none are shown here\]/);
+      put(folder, "a\nb.env", "KEY=1");
+      const refused = await handler({ path: `${folder}/a\nb.env` }, { mcpReq: { id: 1 } });
+      assertEquals(refused.isError, true);
+      assertMatch(refused.content[0]!.text, /^Cannot summarize [^\n]*a b\.env: it is a file that holds secrets$/);
+    }));
+
+  it("ends with the client's abort, in both versions", () => {
+    const model = scriptedModel(({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+    );
+    return within({ model }, async ({ waymark, folder }) => {
+      const { handler } = mcpSummarizeFile(waymark);
+      for (const version of [1, 2]) {
+        const abort = new AbortController(),
+          extra = version === 1 ? { signal: abort.signal } : { mcpReq: { signal: abort.signal } };
+        const given = handler({ path: `${folder}/long.ts`, action: "refresh" }, extra);
+        abort.abort();
+        assertEquals((await given).isError, true);
+      }
+    });
+  });
 });

@@ -9,6 +9,7 @@
 
 import { whole } from "../../arguments.ts";
 import { countLines } from "../../lines.ts";
+import type { McpFailure } from "./types.ts";
 
 /** A file and the lines wanted of it. */
 export interface RangeArguments {
@@ -20,16 +21,6 @@ export interface RangeArguments {
   readonly limit?: number | undefined;
 }
 
-/** A failure as a tool's result. */
-export interface McpFailure {
-  /** One text block: what could not be done, why, what next. */
-  content: { type: "text"; text: string }[];
-  /** It failed. */
-  isError: true;
-  // deno-lint-ignore no-explicit-any -- results of the SDKs are open
-  [key: string]: any;
-}
-
 /**
  * A handler that takes `{path, offset?, limit?}`, over a tool that takes `{path, head?}`, as that of the filesystem server: it
  * asks for the lines from the top to the last one wanted, and takes those wanted out of the text, in `structuredContent` too.
@@ -38,18 +29,18 @@ export interface McpFailure {
  *
  * @example
  * ```ts
- * import { readRanges } from "@waymark/waymark/adapters/mcp";
+ * import { mcpRanges } from "@waymark/waymark/adapters/mcp";
  * import { assertEquals } from "@std/assert";
  *
  * const lines = ["one", "two", "three", "four"];
  * const foreign = ({ head = 9 }: { path?: unknown; head?: number }) =>
  *   Promise.resolve({ content: [{ type: "text", text: lines.slice(0, head).join("\n") }] });
  *
- * const read = readRanges(foreign);
+ * const read = mcpRanges(foreign);
  * assertEquals(await read({ path: "a.txt", offset: 2, limit: 2 }, {}), { content: [{ type: "text", text: "two\nthree" }] });
  * ```
  */
-export function readRanges<Extra, Result>(
+export function mcpRanges<Extra, Result>(
   read: (args: { path: string; head?: number }, extra: Extra) => Result | Promise<Result>,
 ): (args: RangeArguments, extra: Extra) => Promise<Result | McpFailure> {
   return async ({ path, offset, limit }, extra) => {
