@@ -11,7 +11,7 @@
 import { autoCodec } from "./codecs.ts";
 import { split } from "./compose.ts";
 import { quiet } from "./errors.ts";
-import { renderNotice } from "./file_map.ts";
+import { isAnnotationText, renderNotice } from "./file_map.ts";
 import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } from "./types.ts";
 
 /** Options of {@linkcode hookReads}. */
@@ -130,9 +130,10 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
   const finish = async (callId: string, { result, error, ...told }: HookResult): Promise<HookVerdict | undefined> => {
     const read = between.get(callId);
     if (!read) return void halves.drop(callId);
+    const text = told.text ?? attempt(() => codec.text(result));
+    if (text !== undefined && isAnnotationText(text)) return void drop(callId); // another Waymark has answered
     between.delete(callId);
     const failed = told.failed ?? (error !== undefined || (attempt(() => codec.failed?.(result)) ?? false));
-    const text = told.text ?? attempt(() => codec.text(result));
     const given: ReadOutcome = failed && result === undefined ? { failed, error, annotations: [] } : {
       result,
       failed,
@@ -143,6 +144,8 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
     const outcome = await halves.finish(callId, given);
     const { asked, made, key } = read, isShort = made !== asked, { silent = false } = told;
     const replaces = asked.answerable === true && !outcome.failed && !outcome.again && !("result" in outcome);
+    // The file may have changed since, and what came back is in hand.
+    if (replaces && outcome.stands && !(text !== undefined && attempt(() => outcome.stands!(text)))) return undefined;
     const annotations = outcome.again && isShort ? [remainder(read, outcome, attempt)] : outcome.annotations;
     if (isShort && (outcome.again || silent)) owe(key);
     if (outcome.again && isShort || silent) attempt(() => outcome.discard?.());

@@ -52,7 +52,8 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
       isGuess: conversation.untracked,
       shownAs: names.includes(path) ? undefined : names.at(-1),
     });
-    return answer(call, "reference", { text, lines, wanted, instead: heldText(held, wanted) });
+    const outcome = answer(call, "reference", { text, lines, wanted, instead: heldText(held, wanted) });
+    return { ...outcome, stands: (given) => isAll(given, call, wanted) };
   };
 
   /** What changed, in place of the lines that came back, where all of them were shown and the change is small. */
@@ -129,6 +130,13 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
     }
     return outcome;
   };
+}
+
+/** Whether a text holds all the lines that a read asks for, and, where it asks for the rest of the file, no more. */
+function isAll(given: string, call: ReadCall, wanted: Wanted): boolean {
+  const { start, end } = wanted, lines = end - start + 1;
+  if (exactLines(given, wanted.text(), nameOf(call)) < lines) return false;
+  return lines === call.count || countLines(given) <= lines;
 }
 
 /** The file's name, without the folders. */

@@ -60,6 +60,8 @@ export interface ReadOutcome {
   readonly again?: boolean;
   /** Takes back what layers noted of this result. Whoever does not hand it to the model calls it. */
   readonly discard?: () => void;
+  /** Of an answer without the tool: whether a file text that the tool gave all the same is what the answer speaks of. */
+  readonly stands?: (text: string) => boolean;
 }
 
 /** Goes on with a read: towards the tool. */

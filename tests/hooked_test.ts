@@ -153,6 +153,39 @@ describe("hookReads()", () => {
       assertEquals(await reads.finish("2", { error: new Error("gone") }), undefined);
     });
 
+    it("puts nothing in place of what is not the lines that stand there any more", async () => {
+      const whole = { path: "/a.ts" }, part = { ...whole, offset: 11, limit: 20 };
+      const read = async (args: Args, result: unknown) => {
+        const reads = hookReads(guarded(files), { dialect: dialects.plain, answerable: true });
+        const session = createSession();
+        const one = async (callId: string, args: Args, result: unknown) => {
+          session.nextTurn();
+          await reads.begin(args, { callId, session });
+          return await reads.finish(callId, { result });
+        };
+        await one("1", whole, code(120));
+        return await one("2", args, result);
+      };
+      assertEquals((await read(whole, code(120)))?.replaces, true);
+      assertEquals((await read(whole, code(120).trimEnd().replaceAll("\n", "\r\n")))?.replaces, true);
+      assertEquals((await read(part, code(20, 11)))?.replaces, true);
+      // Changed, longer and shorter since; not to be told; and of a tool that gives no ranges.
+      for (const given of [code(120).replace("f77", "g77"), code(121), code(119), code(1), "", null, { odd: 1 }]) {
+        assertEquals(await read(whole, given), undefined);
+      }
+      for (const given of [code(20, 12), code(19, 11), code(120)]) assertEquals(await read(part, given), undefined);
+    });
+
+    it("leaves alone what another Waymark has answered", async () => {
+      const reads = hookReads(guarded({ "/a.ts": code(300) }), { dialect: dialects.plain, answerable: true });
+      const answers = ["[waymark reference: /a.ts lines 1-200 of 300 are unchanged since turn 1, shown above]"];
+      answers.push(`${answers[0]}\n\n[waymark reference: PARTIAL, lines 1-200 of 300; the whole map was given above]`);
+      for (const result of answers) {
+        await reads.begin({ path: "/a.ts" }, { callId: "1" });
+        assertEquals([await reads.finish("1", { result }), reads.pending], [undefined, 0]);
+      }
+    });
+
     it("notes nothing of equal reads at once", async () => {
       const reads = hookReads(guarded(files), { dialect: dialects.plain, answerable: true }), session = createSession();
       session.nextTurn();

@@ -278,7 +278,8 @@ describe("opencodeHooks()", () => {
     args: Json,
     last = "(Showing lines 1-200 of 300. Use offset=201 to continue.)",
   ): string {
-    const { offset = 1 } = args, numbered = lines(path, args).split("\n").map((line, at) => `${offset + at}: ${line}`);
+    const { offset = 1 } = args, text = lines(path, args).replace(/\n$/, "");
+    const numbered = text.split("\n").map((line, at) => `${offset + at}: ${line}`);
     return `<path>${path}</path>\n<type>file</type>\n<content>\n${numbered.join("\n")}\n\n${last}\n</content>`;
   }
 

@@ -39,6 +39,8 @@ interface World {
   readonly root: string;
   readonly opencode: Opencode;
   readonly session: string;
+  /** Where the conversation takes place. */
+  readonly folder: string;
   /** The id the next call gets. */
   readonly nextId: () => string;
   readonly turn: Awaited<ReturnType<Opencode["open"]>>["turn"];
@@ -49,6 +51,8 @@ interface World {
 interface WorldSetup {
   readonly options?: OpencodeOptions;
   readonly waymark?: WaymarkOptions;
+  /** The conversation takes place in the project's own folder. Default false. */
+  readonly isOwn?: boolean;
   /** The project's own configuration of opencode. */
   readonly config?: (root: string) => object;
 }
@@ -68,12 +72,12 @@ function inWorld(setup: WorldSetup, run: (world: World) => Promise<void>): Promi
     const opencode = await shared();
     if (setup.config) await writeFile(join(root, "opencode.json"), JSON.stringify(setup.config(root)));
     try {
-      const { session, turn } = await opencode.open({ root, hooks });
+      const { session, folder, turn } = await opencode.open({ root, hooks, isOwn: setup.isOwn });
       let serial = 0;
       const nextId = (): string => `toolu_${session}_${++serial}`;
       const text: World["text"] = async (args, name = "read") =>
         (await turn([{ args, name, callId: nextId() }]))[0]!.text;
-      await run({ root, opencode, session, turn, nextId, text });
+      await run({ root, opencode, session, folder, turn, nextId, text });
     } finally {
       await waymark.close();
     }
@@ -102,7 +106,7 @@ describe("opencode", { skip: isMissing }, () => {
     }));
 
   it("finds relative paths where opencode does, and shows short reads as they are", () =>
-    inWorld({}, async ({ root, text }) => {
+    inWorld({ isOwn: true }, async ({ root, text }) => {
       assertMatch(await text({ filePath: "long.ts" }), /\n\[waymark map: PARTIAL, lines 1-200 of 1000/);
       const whole = framed(join(root, "short.ts"), 120, "(End of file - total 120 lines)");
       assertEquals(await text({ filePath: "short.ts" }), whole);
@@ -129,7 +133,7 @@ describe("opencode", { skip: isMissing }, () => {
 
   it("knows opencode's own words behind the file for what they are", () => {
     const session = createSession();
-    return inWorld({ options: { session } }, async ({ root, text }) => {
+    return inWorld({ isOwn: true, options: { session } }, async ({ root, text }) => {
       await mkdir(join(root, "sub"));
       await writeFile(join(root, "sub", "AGENTS.md"), `Always be kind.\n${"1: a rule\n".repeat(400)}`);
       await writeFile(join(root, "sub", "long.ts"), code(300));
@@ -154,14 +158,14 @@ describe("opencode", { skip: isMissing }, () => {
     }));
 
   it("refers to lines that stand in the request, and shows them again after a compaction", () =>
-    inWorld({}, async ({ root, text, opencode, session }) => {
+    inWorld({}, async ({ root, text, opencode, session, folder }) => {
       const filePath = join(root, "short.ts"), whole = framed(filePath, 120, "(End of file - total 120 lines)");
       assertEquals(await text({ filePath }), whole);
       assertMatch(
         await text({ filePath }),
         /^\[waymark reference: \S+ lines 1-120 of 120 are unchanged since turn 1, shown above\]$/,
       );
-      await opencode.call("POST", `/session/${session}/summarize`, root, { providerID: "scripted", modelID: "m" });
+      await opencode.call("POST", `/session/${session}/summarize`, folder, { providerID: "scripted", modelID: "m" });
       assertEquals(await text({ filePath }), whole);
     }));
 
@@ -189,7 +193,7 @@ describe("opencode", { skip: isMissing }, () => {
     const command = [process.execPath, ...("Deno" in globalThis ? ["run", "-A"] : []), server];
     const options = { dialect: dialects.mcpFilesystem, tools: ["files_read_text_file"] };
     const config = (root: string): object => ({ mcp: { files: { type: "local", command: [...command, root] } } });
-    return inWorld({ options, config }, async ({ root, text }) => {
+    return inWorld({ isOwn: true, options, config }, async ({ root, text }) => {
       const path = join(root, "long.ts"), shown = await text({ path }, "files_read_text_file");
       assert(shown.startsWith(`${code(200).trimEnd()}\n`), shown.slice(0, 200));
       assertMatch(shown, /\n\[waymark map: PARTIAL, lines 1-200 of 1000 are shown/);

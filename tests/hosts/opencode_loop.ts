@@ -44,8 +44,16 @@ interface Turn {
 
 /** A project of opencode's. */
 interface Project {
-  hooks: OpencodeHooks;
-  readonly tool: ReadTool | undefined;
+  readonly hooks: OpencodeHooks;
+  readonly tool?: ReadTool | undefined;
+}
+
+/** How a conversation begins. */
+interface OpenOptions extends Project {
+  /** The project's folder. */
+  readonly root: string;
+  /** It takes place there. Default false. */
+  readonly isOwn?: boolean | undefined;
 }
 
 /** A server that runs. */
@@ -105,26 +113,27 @@ export async function startOpencode() {
       turns.set(name, turn);
       return { name, shown: () => Promise.resolve(calls.map(({ callId }) => shownOf(callId, turn.next, []))) };
     },
-    /** A conversation in a folder, which opencode has to get to know first: one with another read tool shares one with its like. */
-    async open({ root: own, hooks, tool }: { root: string; hooks: OpencodeHooks; tool?: ReadTool | undefined }) {
-      const root = tool ? home : own, project = { hooks, tool };
-      projects.set(root, project);
-      const session: string = (await call("POST", "/session", root, { title: "Turns" })).id;
+    /** A conversation: in its project's own folder, or, as opencode takes long to get to know one, in one that it knows. */
+    async open({ root, hooks, tool, isOwn = false }: OpenOptions) {
+      const folder = isOwn ? root : join(home, tool ? "given" : "built-in"), project = { hooks, tool };
+      await mkdir(folder, { recursive: true });
+      projects.set(folder, project);
+      const session: string = (await call("POST", "/session", folder, { title: "Turns" })).id;
       projects.set(session, project);
       const turn = async (calls: readonly OpencodeCall[], signal?: AbortSignal): Promise<Shown[]> => {
         const name = `turn-${++serial}`, turn: Turn = { calls, asked: false };
         turns.set(name, turn);
-        const abort = (): void => void call("POST", `/session/${session}/abort`, root, {});
+        const abort = (): void => void call("POST", `/session/${session}/abort`, folder, {});
         signal?.addEventListener("abort", abort, { once: true });
-        await call("POST", `/session/${session}/message`, root, {
+        await call("POST", `/session/${session}/message`, folder, {
           model: { providerID: "scripted", modelID: "m" },
           parts: [{ type: "text", text: name }],
         });
         signal?.removeEventListener("abort", abort);
-        const parts = (await call("GET", `/session/${session}/message`, root)).flatMap(({ parts }: Json) => parts);
+        const parts = (await call("GET", `/session/${session}/message`, folder)).flatMap(({ parts }: Json) => parts);
         return calls.map(({ callId }) => shownOf(callId, turn.next, parts));
       };
-      return { session, turn };
+      return { session, folder, turn };
     },
     async close() {
       const ended = new Promise((resolve) => child.once("exit", resolve));

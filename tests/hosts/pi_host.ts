@@ -198,6 +198,33 @@ describe("pi", { skip: isOld ? "pi 1.6 needs Node 22.19" : false }, () => {
     });
   });
 
+  it("refers to nothing that a call of the same turn has changed", () =>
+    inWorld({}, async ({ texts, turn }) => {
+      await texts({ path: "short.ts" });
+      const edits = [{ oldText: "function f70(a)", newText: "function changed(a)" }];
+      const [edited, read] = await turn([
+        { args: { path: "short.ts", edits }, name: "edit", callId: "call_e" },
+        { args: { path: "short.ts" }, callId: "call_r" },
+      ]);
+      assertEquals(edited.isError, false);
+      assertMatch(textsOf(read)[0]!, /^export function f1\(a\).*function changed\(a\)/s);
+    }));
+
+  it("says each thing once where it is loaded twice", async () => {
+    const second = createWaymark({ cache: false });
+    await inWorld({ behind: [piExtension(second, { summarizeFile: false })] }, async ({ texts }) => {
+      const [, map, ...others] = await texts({ path: "long.ts" });
+      assertMatch(map!, /^\[waymark map: PARTIAL, lines 1-200 of 1000/);
+      const [again, ...more] = await texts({ path: "long.ts" });
+      assertMatch(again!, /^\[waymark reference: long\.ts lines 1-200 of 1000 are unchanged/);
+      await texts({ path: "short.ts" });
+      const [reference, ...rest] = await texts({ path: "short.ts" });
+      assertMatch(reference!, /^\[waymark reference: short\.ts lines 1-120 of 120 are unchanged/);
+      assertEquals([others, more, rest], [[], [], []]);
+    });
+    await second.close();
+  });
+
   it("gives the map once while it stands in the request", () =>
     inWorld({}, async ({ texts }) => {
       await texts({ path: "long.ts" });
