@@ -38,10 +38,7 @@ import type { ToolFunction } from "./wrap_types.ts";
 export interface ToolUseOptions {
   /** The host's id of the conversation. */
   readonly session: string;
-  /**
-   * The cheap model that makes the digests: `anthropic()` of `./providers/anthropic`, say, which is the current Haiku. Default:
-   * `parentModel`; without either no digest is made, nobody is asked, and each row says `no-model`.
-   */
+  /** The cheap model that makes the digests, say `anthropic()`, a Haiku. Default: `parentModel`; without either none is asked. */
   readonly model?: CompletionModel | undefined;
   /** The agent's own model, in place of a cheap one: its rows say `inheritedRoute`. Default: none. */
   readonly parentModel?: CompletionModel | undefined;
@@ -57,10 +54,7 @@ export interface ToolUseOptions {
   readonly minResultBytes?: number | undefined;
   /** Most digests held in memory; the one unused for longest makes room. Default 200. */
   readonly maxSummariesPerSession?: number | undefined;
-  /**
-   * Most calls to the model by all processes of the session together, those that are alive at the same time among them; of each
-   * process alone where there is no ledger. Default 200.
-   */
+  /** Most calls to the model by all processes of the session together; of each alone where there is no ledger. Default 200. */
   readonly maxCallsPerSession?: number | undefined;
   /** Most calls at once; the rest wait in order. Default 4. */
   readonly maxConcurrentCalls?: number | undefined;

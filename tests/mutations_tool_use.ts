@@ -10,8 +10,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "haiku is the current Haiku",
     file: "src/providers/anthropic.ts",
-    from: "Object.hasOwn(CLASSES, model) ? CLASSES[model as keyof typeof CLASSES] : model;",
-    to: "model;",
+    from: ".get(model) ?? model;",
+    to: ".get(`${model}.`) ?? model;",
     test: "tool_use/http_test.ts",
     named:
       "the cheap lane > is haiku: by that name and by default the current Haiku, which is the newest one in the table of prices",

@@ -17,14 +17,13 @@ import { cleanText } from "../summary/text.ts";
 import type { Completion, CompletionRequest, Model } from "../types.ts";
 
 /** The current model of each class, cheapest first: the one place where a model is chosen by name. */
-const CLASSES = { haiku: "claude-haiku-5-5", sonnet: "claude-sonnet-5-5", opus: "claude-opus-5-5" } as const;
+const CLASSES = { haiku: "claude-haiku-5-5", sonnet: "claude-sonnet-5-5", opus: "claude-opus-5-5" };
 
 /** The model that is asked where none is named: small, quick and cheap, and good enough for maps and digests. */
 export const DEFAULT_MODEL: string = CLASSES.haiku;
 
 /** Where requests go where no other place is named. */
 const DEFAULT_BASE_URL = "https://api.anthropic.com";
-
 /** A last resort, in milliseconds; the deadline of a run comes long before. Having one lets the SDK do without streaming. */
 const HTTP_TIMEOUT_MS = 600_000;
 
@@ -34,10 +33,7 @@ export interface AnthropicOptions {
   readonly apiKey?: string;
   /** Where the Messages API is. Default: the environment's `ANTHROPIC_BASE_URL`, else `https://api.anthropic.com`. */
   readonly baseURL?: string;
-  /**
-   * The model: its name, or `"haiku"`, `"sonnet"` or `"opus"` for the current one of the class. Default `"haiku"`, the cheap
-   * lane, which is {@linkcode DEFAULT_MODEL}.
-   */
+  /** The model, or `"haiku"`, `"sonnet"`, `"opus"`: the current one of its class. Default `"haiku"`, {@linkcode DEFAULT_MODEL}. */
   readonly model?: string;
   /** Most tokens a map's answer may have, reasoning included. Default 16,384. */
   readonly maxTokens?: number;
@@ -62,8 +58,7 @@ export interface AnthropicOptions {
  * ```
  */
 export function anthropic(options: AnthropicOptions = {}): Model {
-  const { model = "haiku", maxTokens } = options;
-  const name = Object.hasOwn(CLASSES, model) ? CLASSES[model as keyof typeof CLASSES] : model;
+  const { model = "haiku", maxTokens } = options, name = new Map(Object.entries(CLASSES)).get(model) ?? model;
   const connection = createConnection(options, name);
   const complete = async ({ system, messages, maxTokens, signal }: CompletionRequest): Promise<Completion> => {
     try {
@@ -137,10 +132,8 @@ function createConnection(options: Pick<AnthropicOptions, "apiKey" | "baseURL">,
     );
   }
   if (!URL.canParse(baseURL)) {
-    throw new WaymarkError(
-      "invalid-option",
-      `Cannot use ${user}: the base URL ${JSON.stringify(baseURL)} is not a URL`,
-    );
+    const shown = JSON.stringify(baseURL);
+    throw new WaymarkError("invalid-option", `Cannot use ${user}: the base URL ${shown} is not a URL`);
   }
   let client: Anthropic | undefined;
   const connect = async (name: string): Promise<Anthropic> => {
