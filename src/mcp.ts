@@ -14,6 +14,7 @@
  */
 
 import process from "node:process";
+// @ts-types="@modelcontextprotocol/sdk/server/stdio"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";

@@ -9,6 +9,7 @@
  */
 
 import { Server } from "@modelcontextprotocol/sdk/server";
+// @ts-types="@modelcontextprotocol/sdk/types"
 import {
   CallToolRequestSchema,
   ErrorCode,
@@ -30,11 +31,6 @@ import { readFile, readFileCodec, readFileDialect, readFileWords, readOf, type R
 import { createRoots } from "./roots.ts";
 
 type Args = Readonly<Record<string, unknown>>;
-
-/** A call, as far as it matters here: the SDK's schemas have no types on every runtime. */
-interface Request {
-  readonly params: { readonly name: string; readonly arguments?: Args };
-}
 
 /** What a call comes with. */
 interface Call extends McpExtra {
@@ -114,7 +110,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
   ];
   // deno-lint-ignore no-explicit-any -- the SDK's types are mutable
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed as any }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }: Request, extra: McpExtra) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = Object.hasOwn(tools, params.name) ? tools[params.name]! : undefined;
     if (!tool) {
       throw new McpError(

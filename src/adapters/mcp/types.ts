@@ -31,6 +31,7 @@ export interface McpText {
   content: { type: "text"; text: string }[];
   /** It did not fail. */
   isError?: never;
+  /** Results of the SDKs are open. */
   // deno-lint-ignore no-explicit-any -- results of the SDKs are open
   [key: string]: any;
 }
@@ -41,6 +42,7 @@ export interface McpFailure {
   content: { type: "text"; text: string }[];
   /** It failed. */
   isError: true;
+  /** Results of the SDKs are open. */
   // deno-lint-ignore no-explicit-any -- results of the SDKs are open
   [key: string]: any;
 }
