@@ -130,7 +130,7 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
   const finish = async (callId: string, { result, error, ...told }: HookResult): Promise<HookVerdict | undefined> => {
     const read = between.get(callId);
     if (!read) return void halves.drop(callId);
-    const text = told.text ?? attempt(() => codec.text(result));
+    const text = told.text ?? (result === undefined ? undefined : attempt(() => codec.text(result)));
     if (text !== undefined && isAnnotationText(text)) return void drop(callId); // another Waymark has answered
     between.delete(callId);
     const failed = told.failed ?? (error !== undefined || (attempt(() => codec.failed?.(result)) ?? false));

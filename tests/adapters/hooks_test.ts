@@ -477,11 +477,17 @@ describe("opencodeHooks()", () => {
       const hooks = opencodeHooks(over()), text = await told(hooks, "EIO");
       assertMatch(text, /^EIO\n\n\[waymark notice: no map, at most lines 1-200 were read/);
       const part = failed("EIO");
-      await request(hooks, part);
+      for (let again = 0; again < 2; again++) await request(hooks, part); // the very message, or one made anew
       assertEquals(part.state.error, text);
       const args = { filePath: "/project/long.ts" };
       await read(hooks, args, { call: { callID: "call_2" } });
       assertEquals(args, { filePath: "/project/long.ts" });
+    });
+
+    it("takes the failure for no fault of its own", async () => {
+      const errors: unknown[] = [], hooks = opencodeHooks(over(), { onError: (error) => void errors.push(error) });
+      assertMatch(await told(hooks, "File not found"), /\[waymark notice/);
+      assertEquals(errors, []);
     });
 
     it("says nothing where the call was not made", async () => {

@@ -154,7 +154,7 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         }
         for (const { callID, state } of failed) {
           const notice = notices.get(callID);
-          if (notice !== undefined) state.error = `${state.error}\n\n${notice}`;
+          if (notice !== undefined && !state.error.endsWith(notice)) state.error = `${state.error}\n\n${notice}`;
         }
       }),
     event: (input) =>
