@@ -15,8 +15,15 @@ export interface HookIo {
   complain(line: string): void;
 }
 
+/** As much of Bun as is used: its own streams start in half the time. */
+interface Bun {
+  readonly stdin: { text(): Promise<string> };
+  readonly stdout: unknown;
+  write(target: unknown, text: string): Promise<number>;
+}
+
 /** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
-const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
+const host = globalThis as unknown as { Deno?: typeof Deno; Bun?: Bun; process: typeof import("node:process") };
 
 /** The arguments of the program. */
 export function programArguments(): readonly string[] {
@@ -60,12 +67,16 @@ export function isProgram({ main, filename, url }: { main?: boolean; filename?: 
 
 /** The process's own streams. */
 export function processIo(): HookIo {
-  const deno = host.Deno?.version?.deno ? host.Deno : undefined;
-  return {
-    read: () => deno ? readDeno(deno) : readNode(host.process),
-    write: (text) => deno ? writeDeno(deno, text) : writeNode(host.process, text),
-    complain: (line) => console.error(line),
-  };
+  const complain = (line: string): void => console.error(line), { Deno: deno, Bun: bun } = host;
+  if (deno?.version?.deno) return { complain, read: () => readDeno(deno), write: (text) => writeDeno(deno, text) };
+  if (bun) {
+    return {
+      complain,
+      read: () => bun.stdin.text(),
+      write: async (text) => void await bun.write(bun.stdout, text),
+    };
+  }
+  return { complain, read: () => readNode(host.process), write: (text) => writeNode(host.process, text) };
 }
 
 async function readDeno(deno: typeof Deno): Promise<string> {

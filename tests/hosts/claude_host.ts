@@ -187,7 +187,7 @@ describe("a Read of Claude Code", { skip, timeout: 120_000 }, () => {
 
   it("that is no text of a file's is left alone: images, notebooks, pages, and what says that it wants it all", async () => {
     await guarded(async ({ root, hooks }) => {
-      const image = put(root, "dot.png", Buffer.from(PIXEL, "base64")), path = put(root, "a.ts", `${code(300)}\n`);
+      const image = put(root, "dot.png", Buffer.from(PIXEL, "base64")), path = put(root, "a.ts", code(300));
       const cells = Array.from(
         { length: 3 },
         (_, at) => ({
