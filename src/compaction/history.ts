@@ -10,7 +10,7 @@
 
 import { bondsOf, GIVEN_UP, type LineItem } from "./bonds.ts";
 import { estimateTokens } from "./estimate.ts";
-import { isSummaryText, LEFT_OUT, renderLateResult } from "./own_text.ts";
+import { isSummaryText, LEFT_OUT, NO_RESULT, renderLateResult } from "./own_text.ts";
 import type { Descent } from "./ladder.ts";
 import type { PlacedSpan } from "./span.ts";
 import type { HostMessage, MessageShape } from "./types.ts";
@@ -153,6 +153,8 @@ export class History {
     const told = late.length ? this.#tell(message, new Set(late)) : [];
     for (const id of calls) this.#end(id); // it may be said in other words, without them
     for (const item of told.length ? told : [this.#item(message, "message", facts)]) this.#push(item);
+    // In a view that was handed in as a history: that call was given up.
+    answers.forEach((id, at) => facts.results?.[at] === NO_RESULT && this.#end(id));
   }
 
   #push(item: ShownItem): void {

@@ -231,6 +231,14 @@ describe("a call that nobody answers any more", () => {
     assertEquals(line.at(-1)!.facts.text, renderLateResult("b", "result b"));
   });
 
+  it("is known for that in a view that is handed in as a history: a result that comes after all is told in words", () => {
+    const [stop, other] = people as [HostMessage, HostMessage];
+    const view = lineAfter(anthropicShape, [messageOf("call a"), stop, other]).map(({ message }) => message);
+    const line = lineAfter(anthropicShape, [...view, messageOf("result a")]);
+    assertEquals(line.map(({ facts }) => facts.answers.join()), ["", "a", "", "", ""]);
+    assertEquals(line.at(-1)!.facts.text, renderLateResult("a", "result a"));
+  });
+
   const unsaid: readonly [string, MessageShape, readonly HostMessage[], HostMessage, string][] = [
     [
       "of a tool on the provider's side",
