@@ -10,6 +10,9 @@
  * const agent = createAgent({ model, tools: [readFile, bash], middleware: [guard] });
  * ```
  *
+ * The read tools are those called `read`, `read_file`, `readFile` or `Read` that take `{ path, offset?, limit? }`, lines from 1,
+ * and return the text of the file. `names` and a `dialect` tell of others; `cwd`, where relative paths start.
+ *
  * Promised: a tool that throws stays what it is to LangChain without middleware, a `ToolMessage` of status `error` in
  * LangChain's words; interrupts, aborts and commands pass as they are; a message that gets an annotation keeps its ids, status,
  * artifact and the rest. What was shown is kept for each thread and each sub-agent alone, and held against the messages of
@@ -24,9 +27,10 @@ import { WaymarkError } from "../errors.ts";
 import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
 import type { ReadCall } from "../types.ts";
+import type { SummarizeFileArguments } from "../summarize_file.ts";
 import type { ToolFunction } from "../wrap_types.ts";
-import { readFileCodec } from "./langchain/deepagents.ts";
-import { conversationOf, isOfHost, isWayOut, lastOf } from "./langchain/ids.ts";
+import { readFileCodec, readFileDialect, summarizeAbsolute } from "./langchain/deepagents.ts";
+import { callerIn, conversationOf, isOfHost, isWayOut, lastOf } from "./langchain/ids.ts";
 import { Answer, messagesOf } from "./langchain/messages.ts";
 import type {
   DeepagentsOptions,
@@ -68,11 +72,12 @@ export function langchainMiddleware<Middleware>(
   waymark: LangchainWaymark,
   options: LangchainOptions = {},
 ): Middleware {
-  const { dialect = dialects.plain, compactor, digests, toolErrors = "message" } = options;
+  const { dialect = dialects.plain, cwd, compactor, digests, toolErrors = "message" } = options;
   const names = new Set(options.names ?? dialect.tools), { make, contentOf, codecOf } = messagesOf(host.ToolMessage);
   const codec = codecOf(options.codec ?? stringOrBlocks), pool = sessionPool();
   const readers = new Map<string, ToolFunction>(), failed = new WeakSet<Session>();
   const sent = new WeakMap<Session, unknown>(); // the last message of the last request of a conversation
+  const callers = new WeakSet<object>(); // messages with calls before which the state was looked at
 
   const sessionOf = (run: LangchainRun): Session | undefined => {
     if (options.session === false) return undefined;
@@ -94,12 +99,21 @@ export function langchainMiddleware<Middleware>(
     return reader;
   };
   const facts = (request: LangchainToolRequest): Partial<ReadCall> => {
-    const { id: callId } = request.toolCall, signal = request.runtime?.signal, known = sessionOf(request);
+    const { id: callId } = request.toolCall, signal = request.runtime?.signal, session = readsOf(request);
+    const ids = { ...callId !== undefined && { callId }, ...cwd !== undefined && { cwd } };
+    return { ...ids, ...signal && { signal }, ...session && { session } };
+  };
+  /** The conversation to which a read belongs. What was taken from the state since its last request is not there any more. */
+  const readsOf = (request: LangchainToolRequest): Session | undefined => {
+    const session = sessionOf(request), { id } = request.toolCall, messages = request.state?.messages;
+    if (!session || !messages || id === undefined) return session;
+    const at = callerIn(messages, id), caller = messages[at];
     // Two runs at once that pass for one conversation: what the other sent says nothing of what this one holds.
-    const isOther = known && request.state?.messages && callId !== undefined && sent.has(known) &&
-      sent.get(known) !== lastOf(request, callId);
-    const session = isOther ? undefined : known;
-    return { ...callId !== undefined && { callId }, ...signal && { signal }, ...session && { session } };
+    if (sent.has(session) && sent.get(session) !== lastOf(messages.slice(0, at))) return undefined;
+    if (typeof caller !== "object" || caller === null || callers.has(caller)) return session;
+    callers.add(caller); // once for all calls of it: later ones would take each other's results for gone
+    session.reconcile(messages);
+    return session;
   };
   /** Tells what a tool that is none of the read tools gave. */
   const digest = (request: LangchainToolRequest, result: unknown): void => {
@@ -111,7 +125,7 @@ export function langchainMiddleware<Middleware>(
 
   return host.createMiddleware({
     name: "waymark",
-    ...host.tool && { tools: [summarizeFile(host.tool, waymark)] },
+    ...host.tool && { tools: [summarizeFile(host.tool, waymark, cwd)] },
     async wrapToolCall(request, next) {
       const { toolCall } = request, { id = "", name, args } = toolCall;
       let stopped: { readonly error: unknown } | undefined; // what interrupts a run is not met twice
@@ -142,7 +156,7 @@ export function langchainMiddleware<Middleware>(
       const session = sessionOf(request), { messages, tools, model, systemMessage: system } = request;
       if (session && !failed.delete(session)) session.nextTurn(); // one that failed is made again in the same turn
       session?.reconcile(messages);
-      if (session) sent.set(session, lastOf(request));
+      if (session) sent.set(session, lastOf(request.state?.messages));
       if (conversationOf(request).isMain) {
         quietly(() => compactor?.noteRequestSent({ messages, tools, model, system }));
       }
@@ -157,8 +171,9 @@ export function langchainMiddleware<Middleware>(
 }
 
 /**
- * The same for `createDeepAgent`, whose `read_file` looks into a backend: its dialect, its results, its failures. A sub-agent
- * has its own list of middleware, in which this one stands only where it is put.
+ * The same for `createDeepAgent`, whose `read_file` looks into a backend: its dialect, its results, its failures. Reads of
+ * paths that are not absolute are left alone. A sub-agent has its own list of middleware, in which this one stands only where
+ * it is put; one of mode `fork` has its parent's too.
  *
  * @throws {WaymarkError} with code `invalid-option` where the Waymark would look at this machine's disk and `files` does not say
  * that this is where the backend has its files.
@@ -189,13 +204,16 @@ export function deepagentsMiddleware<Middleware>(
     const reason = `nothing says where the backend has its files; give ${next}`;
     throw new WaymarkError("invalid-option", `Cannot guard the reads of a deep agent: ${reason}`);
   }
-  return langchainMiddleware(host, waymark, { ...rules, dialect: dialects.deepagents, codec: readFileCodec });
+  const own = { ...waymark, summarizeFileTool: () => summarizeAbsolute(waymark.summarizeFileTool()) };
+  return langchainMiddleware(host, own, { ...rules, dialect: readFileDialect(), codec: readFileCodec });
 }
 
 /** The tool `summarize_file`, made by the host's own constructor. */
-function summarizeFile(tool: NonNullable<LangchainHost<unknown>["tool"]>, waymark: LangchainWaymark): unknown {
+function summarizeFile(tool: NonNullable<LangchainHost<unknown>["tool"]>, waymark: LangchainWaymark, cwd?: string) {
   const { name, description, parameters, execute } = waymark.summarizeFileTool();
-  return tool(execute, { name, description, schema: parameters });
+  const run = (args: SummarizeFileArguments, config?: { readonly signal?: AbortSignal }) =>
+    execute(args, { signal: config?.signal, cwd });
+  return tool(run, { name, description, schema: parameters });
 }
 
 /** What only looks on cannot fail a run. */

@@ -8,6 +8,8 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { describe, it } from "node:test";
 import {
   backendSource,
@@ -16,7 +18,7 @@ import {
   langchainMiddleware,
   type LangchainOptions,
 } from "../../src/adapters/langchain.ts";
-import { readFileCodec } from "../../src/adapters/langchain/deepagents.ts";
+import { readFileCodec, readFileDialect } from "../../src/adapters/langchain/deepagents.ts";
 import { conversationOf, isOfHost, isWayOut } from "../../src/adapters/langchain/ids.ts";
 import { dialects } from "../../src/dialects.ts";
 import type { WaymarkOptions } from "../../src/options.ts";
@@ -24,7 +26,7 @@ import { createSession } from "../../src/session.ts";
 import { toolUseSummary } from "../../src/tool_use.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { createWaymark } from "../../src/waymark.ts";
-import { code } from "../support.ts";
+import { code, inFolder, put } from "../support.ts";
 
 /** LangChain's class, as far as the adapter and these tests use it. */
 class ToolMessage {
@@ -327,6 +329,44 @@ describe("what a conversation was shown", () => {
     assertStringIncludes((await turn({ path: "/short.ts" })).content as string, "function f60(");
   });
 
+  it("is shown again once it has left the state behind the request that was sent, or stands there changed", async () => {
+    const gone = (messages: unknown[], at: number) => messages.splice(at, 1);
+    const changed = (messages: unknown[], at: number) =>
+      messages[at] = new ToolMessage({ ...messages[at] as object, content: "[by a person]" });
+    for (const happens of [gone, changed]) {
+      const hooks = guarded(), { turn, messages } = talk(hooks), args = { path: "/short.ts" };
+      await turn(args);
+      await turn({ path: "/long.ts", limit: 5 });
+      const other = { name: "read_file", args: { path: "/long.ts", limit: 5 } };
+      await hooks.wrapModelCall({ state: { messages }, messages: [...messages] }, () => "asked");
+      messages.push({ tool_calls: [{ id: "c3", name: "read_file", args }, { id: "c4", ...other }] });
+      happens(messages, messages.findIndex((one) => ToolMessage.isInstance(one)));
+      const calls = [{ id: "c3", name: "read_file", args }, { id: "c4", ...other }];
+      const [own, rest] = await Promise.all(
+        calls.map((toolCall) => hooks.wrapToolCall({ state: { messages: [...messages] }, toolCall }, read)),
+      );
+      assertStringIncludes(own.content, "function f60(");
+      assertMatch(rest.content, /^\[waymark reference: /); // that one is there still
+      messages.push(own, rest);
+      const { content } = await turn({ path: "/short.ts" });
+      assertMatch(content as string, /^\[waymark reference: .* since turn 3/); // what parallel calls gave is kept
+    }
+  });
+
+  it("is of the file that the tool reads, where its relative paths start from another folder than the process", () =>
+    inFolder(async (folder) => {
+      const [own, other] = ["own", "other"].map((name) => put(folder, `${name}/a.ts`, code(60)));
+      const tool = ({ toolCall: { id } }: Request) =>
+        new ToolMessage({ content: readFileSync(own!, "utf8"), tool_call_id: id });
+      const { turn } = talk(guarded({ cwd: dirname(own!) }, { source: undefined })), args = { path: "a.ts" };
+      await turn(args, tool);
+      assertMatch((await turn(args, tool)).content as string, /^\[waymark reference: a\.ts lines 1-60/);
+      await turn(args, tool);
+      put(folder, "own/a.ts", code(61));
+      assertStringIncludes((await turn(args, tool)).content as string, "function f61(");
+      assertEquals(readFileSync(other!, "utf8"), code(60));
+    }));
+
   it("is kept apart by threads, and by sub-agents in one thread", async () => {
     const hooks = guarded(), args = { path: "/short.ts" };
     await talk(hooks, inThread("one")).turn(args);
@@ -503,6 +543,24 @@ describe("the tool summarize_file", () => {
     assertStringIncludes(await tool!.run({ path: "/long.ts" }), "[waymark map: 300 lines");
     assertEquals(guarded().tools, undefined);
   });
+
+  it("finds a relative path where the read tools find it, and hears the caller's abort", async () => {
+    made.length = 0;
+    langchainMiddleware(host, createWaymark({ cache: false, source }), { cwd: "/" });
+    const [{ run }] = made as [{ run: (args: object, config?: object) => Promise<string> }];
+    assertStringIncludes(await run({ path: "long.ts" }), "[waymark map: 300 lines");
+    const signal = AbortSignal.abort(new Error("given up"));
+    await assertRejects(() => run({ path: "long.ts", action: "refresh" }, { signal }), Error, "was aborted");
+  });
+
+  it("of a deep agent refuses a path that is not absolute: only the backend knows where it leads", async () => {
+    made.length = 0;
+    deepagentsMiddleware(host, createWaymark({ cache: false, source: { read: () => new TextEncoder().encode("x") } }));
+    const [{ run }] = made as [{ run: (args: object) => Promise<string> }];
+    await assertRejects(() => run({ path: "a.ts" }), Error, "Cannot map a.ts: the path is not absolute");
+    await assertRejects(() => run({}), Error, '"path" is missing');
+    await assertRejects(() => run({ path: "/a.ts" }), Error, "no declarations");
+  });
 });
 
 describe("the middleware for deepagents", () => {
@@ -530,6 +588,20 @@ describe("the middleware for deepagents", () => {
     assertEquals(seen, [{ file_path: "/long.ts", offset: 50, limit: 200 }]);
     assertStringIncludes(content[1].text, "PARTIAL, lines 51-250 of 300");
     assertStringIncludes(content[1].text, "offset: 250, limit: 50");
+  });
+
+  it("leaves a read alone whose path is not absolute, and looks at no file for it", async () => {
+    const asked: string[] = [];
+    const source = { read: (path: string) => (asked.push(path), new TextEncoder().encode(code(300))) };
+    const hooks = deepagentsMiddleware({ ...host, tool: undefined }, createWaymark({ cache: false, source }));
+    const given = new ToolMessage({ content: blocks(`@@ lines 1-300 of 300 @@\n${code(300)}`), tool_call_id: "c" });
+    for (const file_path of ["a.ts", "./a.ts", "~/a.ts", "file:///a.ts", "", 7, null]) {
+      assertStrictEquals(await hooks.wrapToolCall(call({ file_path, limit: 999 }, inThread("T")), () => given), given);
+    }
+    assertEquals(asked, []);
+    for (const file_path of ["/a.ts", "C:\\a.ts", "C:/a.ts"]) {
+      assertEquals(readFileDialect().parse({ file_path, limit: 5 }), { path: file_path, start: 1, count: 5 });
+    }
   });
 
   const texts: readonly [content: unknown, text: string | undefined, failed: boolean][] = [
@@ -575,6 +647,10 @@ describe("the files of a backend", () => {
     ["that keeps lines", { readRaw: () => ({ data: { content: ["one", "two", ""] } }) }, "one\ntwo\n"],
     ["of the older kind", { readRaw: () => Promise.resolve({ content: ["one", "two", ""] }) }, "one\ntwo\n"],
     ["that keeps bytes", { readRaw: () => ({ data: { content: bytes } }) }, "one\ntwo\n"],
+    ["that keeps text and gives bytes too", {
+      readRaw: () => ({ data: { content: "one\ntwo\n" } }),
+      downloadFiles: () => new Promise(() => {}), // a pipe
+    }, "one\ntwo\n"],
     ["without that file", { readRaw: () => ({ error: "not found" }) }, undefined],
     ["that can give none at all", {}, undefined],
   ];

@@ -1,5 +1,8 @@
-import { describe } from "node:test";
+import { describe, it as nodeIt } from "node:test";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
 import {
   assert,
   assertEquals,
@@ -219,6 +222,40 @@ describe("the files of a deep agent", () => {
       assertStringIncludes(textOf(results(model).get("b")), "return 7;");
     }));
 
+  it("are never called unchanged by a relative name, though the working directory has such a file too", () =>
+    inFolder(async (folder) => {
+      const before = process.cwd(),
+        here = put(folder, "here/a.ts", code(60)),
+        there = put(folder, "there/a.ts", code(60));
+      const edit = { file_path: "a.ts", old_string: "return a + 7;", new_string: "return 7;" };
+      const turns = ["a", "b"].map((id) => [call(id, { file_path: "a.ts" })]);
+      const model = scripted(turns[0]!, [call("w", edit, "edit_file")], turns[1]!);
+      process.chdir(dirname(here));
+      try {
+        await guarded(model, { backend: new FilesystemBackend({ rootDir: dirname(there) }) }).invoke(go);
+      } finally {
+        process.chdir(before);
+      }
+      assertStringIncludes(readFileSync(there, "utf8"), "return 7;");
+      assertStringIncludes(textOf(results(model).get("b")), "return 7;");
+    }));
+
+  const skip = process.platform === "win32" ? "Windows has no such files" : false;
+  nodeIt(
+    "that are pipes are refused at once, as deepagents refuses them, and nobody waits for a writer",
+    { skip },
+    () =>
+      inFolder(async (folder) => {
+        execFileSync("mkfifo", [join(folder, "pipe.ts")]);
+        const backend = new FilesystemBackend({ rootDir: folder, virtualMode: true }), late = new AbortController();
+        const model = scripted([call("a", { file_path: "/pipe.ts", limit: 400 })]);
+        const done = guarded(model, { backend }).invoke(go, { signal: AbortSignal.any([late.signal]) });
+        const timer = setTimeout(() => late.abort(new Error("a pipe was opened")), 20_000);
+        await done.finally(() => clearTimeout(timer));
+        assertEquals(textOf(results(model).get("a")), "Error: File '/pipe.ts' not found");
+      }),
+  );
+
   // deno-lint-ignore no-explicit-any -- any of the host's backends
   const backends: readonly [what: string, make: (folder: string) => { backend: any; path: string; more?: object }][] = [
     [
@@ -240,10 +277,10 @@ describe("the files of a deep agent", () => {
       const mounted = new FilesystemBackend({ rootDir: folder, virtualMode: true });
       return { backend: new CompositeBackend(new StateBackend(), { "/src/": mounted }), path: "/src/a.ts" };
     }],
-    ["a backend of somebody's own, which gives one file at a time", (folder) => {
+    ["a backend of somebody's own, which gives bytes alone", (folder) => {
       put(folder, "a.ts", TEXT);
       const inner = new FilesystemBackend({ rootDir: folder, virtualMode: true });
-      const own = Object.create(inner, { downloadFiles: { value: undefined } });
+      const own = Object.create(inner, { readRaw: { value: undefined } });
       return { backend: own, path: "/a.ts" };
     }],
   ];

@@ -1,6 +1,7 @@
 import { describe } from "node:test";
 import { readFileSync } from "node:fs";
 import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { RemoveMessage } from "@langchain/core/messages";
 import { Command, GraphInterrupt, interrupt, MemorySaver } from "@langchain/langgraph";
 import {
   createAgent,
@@ -255,6 +256,18 @@ describe("a run of LangChain", () => {
     assertEquals(model.requests.length, 1);
   });
 
+  it("goes on where an agent that a tool runs has failed: to the one outside that is a tool that throws", async () => {
+    const inner = guarded(new ScriptedModel(() => new Error("no such model")));
+    const ask = make("ask", (_, config) => inner.invoke(go, config));
+    const model = scripted([call("t", {}, "ask")]);
+    await guarded(model, { tools: [ask] }).invoke(go);
+    const { status } = results(model).get("t")!;
+    assertEquals([status, textOf(results(model).get("t"))], [
+      "error",
+      "Error: no such model\n Please fix your mistakes.",
+    ]);
+  });
+
   it("ends with its caller's abort, which the tool sees", () =>
     inFolder(async (folder) => {
       const path = put(folder, "long.ts", code(300)), abort = new AbortController();
@@ -334,6 +347,27 @@ describe("what an agent was shown", () => {
       const model = scripted(...again(path));
       await guarded(model, { before: [clear] }).invoke(go);
       assertStringIncludes(textOf(results(model).get("b")), "function f60(");
+    }));
+
+  it("is shown again where other middleware removes it between the model's answer and the call", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "short.ts", code(60)), long = put(folder, "long.ts", code(300));
+      const trim = createMiddleware({
+        name: "trim",
+        afterModel: ({ messages }) => ({
+          messages: messages.filter((one) => ToolMessage.isInstance(one)).slice(0, -1)
+            .map(({ id }) => new RemoveMessage({ id: id! })),
+        }),
+      });
+      const model = scripted([call("a", { path })], [call("x", { path: long, limit: 5 })], [
+        call("b", { path }),
+        call("y", { path: long, limit: 5 }),
+      ]);
+      await guarded(model, { before: [trim] }).invoke(go);
+      const all = model.requests[3]!;
+      assertFalse(all.some(({ tool_call_id }) => tool_call_id === "a"));
+      assertStringIncludes(textOf(results(model).get("b")), "function f60(");
+      assertMatch(textOf(results(model).get("y")), /^\[waymark reference: /);
     }));
 
   it("is known in its thread alone, and there in a later run too", () =>

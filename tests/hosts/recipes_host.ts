@@ -151,7 +151,7 @@ const mastra: Loop = async ({ waymark, session, turns, read, signal }) => {
 };
 
 const genkitLoop: Loop = async ({ waymark, session, turns, read }) => {
-  const left = [...turns], requests: Map<string, string>[] = [], ai = genkit({});
+  const left = [...turns], requests: Map<string, string>[] = [], ai = genkit({}), guard = guardGenkit(waymark, session);
   // deno-lint-ignore no-explicit-any -- a request of the host's own
   ai.defineModel({ name: "scripted", supports: { tools: true } }, ({ messages }: any) => {
     // deno-lint-ignore no-explicit-any -- parts of the host's own
@@ -165,12 +165,12 @@ const genkitLoop: Loop = async ({ waymark, session, turns, read }) => {
   });
   const schema = { inputSchema: genkitZ.any(), outputSchema: genkitZ.any() };
   const definition = { name: "read_file", description: "Reads a file", ...schema };
-  const tool = ai.defineTool(definition, (args) => Promise.resolve(read(args)));
+  const tool = ai.defineTool(definition, guard.read((args: ReadArgs) => Promise.resolve(read(args))));
   await ai.generate({
     model: "scripted",
     prompt: "go",
     tools: [tool],
-    use: [guardGenkit(waymark, session, "read_file")()],
+    use: [guard.requests()],
     maxTurns: 10,
   });
   return requests;
@@ -330,6 +330,31 @@ describe("the recipe for Google ADK", () => {
       });
       assertEquals(requests[2]!.get("b"), code(60));
       assertStringIncludes(requests[3]!.get("c")!, "PARTIAL, lines 1-200 of 300");
+    }));
+});
+
+describe("the recipe for Genkit", () => {
+  it("keeps what a tool gives beside the text of a file", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "long.ts", code(300)), ai = genkit({});
+      const guard = guardGenkit(createWaymark({ cache: false }), createSession());
+      const media = { media: { url: "data:image/png;base64,AAAA", contentType: "image/png" } };
+      // deno-lint-ignore no-explicit-any -- messages of the host's own
+      const requests: any[][] = [];
+      // deno-lint-ignore no-explicit-any -- a request of the host's own
+      ai.defineModel({ name: "scripted", supports: { tools: true } }, ({ messages }: any) => {
+        requests.push(messages);
+        const input = { path }, part = { toolRequest: { name: "read_file", ref: "a", input } };
+        const content = requests.length === 1 ? [part] : [{ text: "done" }];
+        return Promise.resolve({ message: { role: "model" as const, content }, finishReason: "stop" as const });
+      });
+      const schema = { inputSchema: genkitZ.any(), outputSchema: genkitZ.any(), multipart: true } as const;
+      const run = (args: ReadArgs) => Promise.resolve({ output: readFile(args), content: [media] });
+      const tool = ai.defineTool({ name: "read_file", description: "Reads a file", ...schema }, guard.read(run));
+      await ai.generate({ model: "scripted", prompt: "go", tools: [tool], use: [guard.requests()] });
+      const { toolResponse } = requests[1]!.at(-1).content[0];
+      assertEquals(toolResponse.content, [media]);
+      assertStringIncludes(toolResponse.output, "function f300(");
     }));
 });
 

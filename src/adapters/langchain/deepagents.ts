@@ -5,16 +5,19 @@
  */
 
 import { stringOrBlocks, withoutGutter } from "../../codecs.ts";
-import type { Codec, FileSource } from "../../types.ts";
+import { dialects } from "../../dialects.ts";
+import { WaymarkError } from "../../errors.ts";
+import type { SummarizeFileTool } from "../../summarize_file.ts";
+import type { Codec, Dialect, FileSource } from "../../types.ts";
 
 /** A backend of deepagents, as far as it is used: files of the state, of a store, of a folder or of a sandbox. */
 export interface DeepagentsBackend {
-  /** The bytes of files. */
-  // deno-lint-ignore no-explicit-any -- the host's own answers
-  downloadFiles?(paths: string[]): any;
   /** One file as it is kept. */
   // deno-lint-ignore no-explicit-any -- the host's own answers
   readRaw?(path: string): any;
+  /** The bytes of files, asked for where there is no `readRaw`. */
+  // deno-lint-ignore no-explicit-any -- the host's own answers
+  downloadFiles?(paths: string[]): any;
 }
 
 /** Bytes, text, or the lines of a text, as deepagents keeps files. */
@@ -39,12 +42,12 @@ type Kept = Uint8Array | string | readonly string[] | null | undefined;
 export function backendSource(backend: DeepagentsBackend): FileSource {
   return {
     async read(path) {
-      if (backend.downloadFiles) {
-        const [file] = await backend.downloadFiles([path]) as { content?: Kept; error?: unknown }[];
-        return file?.error ? undefined : bytesOf(file?.content);
+      if (backend.readRaw) { // like the tool, it opens neither pipes nor links
+        const raw = await backend.readRaw(path) as { data?: { content?: Kept }; content?: Kept } | undefined;
+        return bytesOf((raw?.data ?? raw)?.content);
       }
-      const raw = await backend.readRaw?.(path) as { data?: { content?: Kept }; content?: Kept } | undefined;
-      return bytesOf((raw?.data ?? raw)?.content);
+      const [file] = (await backend.downloadFiles?.([path]) ?? []) as { content?: Kept; error?: unknown }[];
+      return file?.error ? undefined : bytesOf(file?.content);
     },
   };
 }
@@ -52,6 +55,31 @@ export function backendSource(backend: DeepagentsBackend): FileSource {
 function bytesOf(content: Kept): Uint8Array | undefined {
   if (content === null || content === undefined || content instanceof Uint8Array) return content ?? undefined;
   return new TextEncoder().encode(typeof content === "string" ? content : content.join("\n"));
+}
+
+/** Where other paths lead, only the backend knows; `read_file` asks for these. */
+const isAbsolute = (path: unknown): boolean => /^(?:[a-z]:[\\/]|\/)/i.test(String(path));
+
+/** The arguments of its `read_file`. A read of a path that is not absolute is left alone. */
+export function readFileDialect(): Dialect {
+  const { parse, ...rest } = dialects.deepagents;
+  return { ...rest, parse: (args) => isAbsolute((args as Named | undefined)?.file_path) ? parse(args) : undefined };
+}
+
+interface Named {
+  readonly file_path?: unknown;
+}
+
+/** The tool `summarize_file` for the files of a backend. */
+export function summarizeAbsolute(tool: SummarizeFileTool): SummarizeFileTool {
+  return {
+    ...tool,
+    execute(args, info) {
+      if (!args.path || isAbsolute(args.path)) return tool.execute(args, info);
+      const message = `Cannot map ${args.path}: the path is not absolute; give it as to read_file`;
+      return Promise.reject(new WaymarkError("not-found", message));
+    },
+  };
 }
 
 /** What stands before the lines of a file: notices in brackets, and where the lines are. */

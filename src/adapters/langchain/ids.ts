@@ -30,15 +30,18 @@ export function conversationOf({ runtime, state }: LangchainRun): ConversationFa
   };
 }
 
-/** What tells the last message of a conversation from others; the last before the one that made a call, where that is given. */
-export function lastOf({ state }: LangchainRun, callId?: string): unknown {
-  const messages = state?.messages ?? [],
-    isCaller = (message: unknown): boolean => {
-      const { tool_calls: calls } = (message ?? {}) as { tool_calls?: readonly { id?: unknown }[] };
-      return Array.isArray(calls) && calls.some(({ id }) => id === callId);
-    };
-  const last = messages.at(callId === undefined ? -1 : messages.findLastIndex(isCaller) - 1);
+/** What tells the last of some messages from others. */
+export function lastOf(messages: readonly unknown[] = []): unknown {
+  const last = messages.at(-1);
   return (last as { id?: unknown } | undefined)?.id ?? last;
+}
+
+/** Where the message is that made a call; -1 where it is not there. */
+export function callerIn(messages: readonly unknown[], callId: string): number {
+  return messages.findLastIndex((message) => {
+    const { tool_calls: calls } = (message ?? {}) as { tool_calls?: readonly { id?: unknown }[] };
+    return Array.isArray(calls) && calls.some(({ id }) => id === callId);
+  });
 }
 
 /**

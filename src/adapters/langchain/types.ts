@@ -15,7 +15,10 @@ export interface LangchainHost<Middleware> {
   readonly createMiddleware: (config: LangchainHooks) => Middleware;
   /** `ToolMessage`. */
   readonly ToolMessage: ToolMessageClass;
-  /** `tool`. Where it is given, the agent gets the tool `summarize_file`. */
+  /**
+   * `tool`. Where it is given, the agent gets the tool `summarize_file`. That looks where the Waymark looks: rules of the host
+   * about who may read what (`permissions` of deepagents) are to be in its `exclude` or `source` too.
+   */
   // deno-lint-ignore no-explicit-any -- overloads of the host's own
   readonly tool?: ((run: any, fields: any) => any) | undefined;
 }
@@ -105,6 +108,8 @@ export interface LangchainOptions extends LangchainRules {
   /** How the content of a read tool's message carries text. Default: strings and content blocks. */
   // deno-lint-ignore no-explicit-any -- a codec is generic in the content
   readonly codec?: Codec<any> | undefined;
+  /** The folder relative paths start from, as the read tools take them. Default: the process's working directory. */
+  readonly cwd?: string | undefined;
 }
 
 /** Options of `deepagentsMiddleware`. */

@@ -1,4 +1,7 @@
-/** Google ADK: a read tool that is guarded, and the callback by which Waymark sees the requests that are sent. */
+/**
+ * Google ADK: a read tool that is guarded, and the callback by which Waymark sees the requests that are sent.
+ * The session is that of one conversation: each conversation, and each sub-agent, has guards of its own.
+ */
 
 import { FunctionTool, type SingleBeforeModelCallback } from "@google/adk";
 import type { Session, Waymark } from "@waymark/waymark";

@@ -1,17 +1,17 @@
-/** Genkit: a middleware that guards a read tool and sees the requests that are sent. */
-// deno-lint-ignore-file no-explicit-any -- what goes between the hook and the tool is the host's own
+/**
+ * Genkit: a read tool that is guarded, and the middleware by which Waymark sees the requests that are sent.
+ * The session is that of one conversation: each conversation, and each sub-agent, has guards of its own.
+ */
 
 import type { Session, Waymark } from "@waymark/waymark";
-import { type GenerateMiddleware, generateMiddleware } from "genkit";
+import { generateMiddleware } from "genkit";
 
-/** For `ai.generate({ tools: [readFile, …], use: [guardReads(waymark, session, "read_file")()] })`. */
-export function guardReads({ wrap }: Waymark, session: Session, name: string): GenerateMiddleware {
-  const read = wrap(async (input: any, { run }: any) => (await run(input))?.toolResponse.output, { name, session });
-  return generateMiddleware({ name: "waymark" }, () => ({
+/** For `ai.defineTool({ name: "read_file", … }, guard.read(run))`, and `ai.generate({ use: [guard.requests()] })`. */
+export function guardReads(waymark: Waymark, session: Session) {
+  // deno-lint-ignore no-explicit-any -- the host's own types of input and output
+  const read = <Run extends (input: any, info: any) => Promise<any>>(run: Run) => waymark.wrap(run, { session });
+  const requests = generateMiddleware({ name: "waymark" }, () => ({
     model: (request, info, next) => (session.nextTurn(), session.reconcile(request.messages), next(request, info)),
-    async tool({ toolRequest: { input, ...call }, ...part }, info, next) {
-      const tool = { callId: call.ref, run: (input: any) => next({ ...part, toolRequest: { ...call, input } }, info) };
-      return call.name !== name ? tool.run(input) : { toolResponse: { ...call, output: await read(input, tool) } };
-    },
   }));
+  return { read, requests };
 }

@@ -1,4 +1,7 @@
-/** Mastra: a read tool that is guarded, and the processor by which Waymark sees the requests that are sent. */
+/**
+ * Mastra: a read tool that is guarded, and the processor by which Waymark sees the requests that are sent.
+ * The session is that of one conversation: each conversation, and each sub-agent, has guards of its own.
+ */
 
 import type { Processor } from "@mastra/core/processors";
 import { createTool } from "@mastra/core/tools";

@@ -1,4 +1,7 @@
-/** OpenAI Agents: a read tool that is guarded, and the filter by which Waymark sees the requests that are sent. */
+/**
+ * OpenAI Agents: a read tool that is guarded, and the filter by which Waymark sees the requests that are sent.
+ * The session is that of one conversation: each conversation, and each sub-agent, has guards of its own.
+ */
 
 import { type CallModelInputFilter, tool } from "@openai/agents";
 import type { Session, Waymark } from "@waymark/waymark";
