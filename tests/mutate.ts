@@ -34,7 +34,8 @@ function copyProject(): string {
     "tests",
     "examples",
   ];
-  for (const part of parts) if (exists(part)) cpSync(join(root, part), join(folder, part), { recursive: true });
+  const filter = (path: string): boolean => !path.endsWith("/node_modules"); // those of the hosts are large
+  for (const part of parts) if (exists(part)) cpSync(join(root, part), join(folder, part), { recursive: true, filter });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   return folder;
 }
