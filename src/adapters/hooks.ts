@@ -13,6 +13,7 @@
  *
  * Promised: nothing of a host is imported; nothing of ours is ever thrown into it. Absent: what a host's hooks cannot carry.
  * Neither makes a call twice, so a read that could not be vouched for is told as such, and runs as asked the next time.
+ * Both draw on the terminal that `createWaymark` gives its notices to by default: its `onNotice` puts them elsewhere.
  *
  * @module
  */

@@ -428,6 +428,22 @@ describe("opencodeHooks()", () => {
     assertEquals(await second((output: string) => done("call_9", output)), false);
   });
 
+  it("refers to nothing that a plugin behind it takes out of the request", async () => {
+    const args = { filePath: "/project/short.ts" }, blank = (part: Json) => part.state.output = "[pruned]";
+    const broken = (part: Json) => Object.defineProperty(part, "state", { get: () => assert(false, "broken") });
+    for (const change of [blank, broken]) {
+      const hooks = opencodeHooks(over()), { output } = (await request(hooks), await read(hooks, { ...args }));
+      const part = done("call_1", output);
+      await request(hooks, part);
+      change(part);
+      const again = await read(hooks, { ...args }, { call: { callID: "call_2" } });
+      assertEquals(again.output, output);
+      await request(hooks, done("call_2", output));
+      const last = await read(hooks, { ...args }, { call: { callID: "call_3" } });
+      assertMatch(last.output, /^\[waymark reference/);
+    }
+  });
+
   it("refers to nothing of a message that is left out of requests", async () => {
     for (const [name, isThere] of [["APIError", false], ["MessageAbortedError", true]] as const) {
       const hooks = opencodeHooks(over());

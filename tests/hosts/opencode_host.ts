@@ -229,7 +229,9 @@ describe("opencode", { skip: isMissing }, () => {
           .replace("@waymark/waymark", new URL("mod.ts", sources).href)
           .replace("@opencode-ai/plugin", tool.href),
       );
-      const filePath = join(root, "long.ts"), short = join(root, "short.ts");
+      const filePath = join(root, "long.ts"), short = join(root, "short.ts"), pruned = join(root, "pruned.ts");
+      await writeFile(join(root, ".opencode", "plugin", "zz_pruner.ts"), PRUNER);
+      await writeFile(pruned, code(110));
       const { requests } = await runOpencode(root, [
         [{ args: { filePath }, callId: "toolu_1" }, {
           args: { path: "long.ts" },
@@ -238,6 +240,8 @@ describe("opencode", { skip: isMissing }, () => {
         }],
         [{ args: { filePath: short }, callId: "toolu_3" }],
         [{ args: { filePath: short }, callId: "toolu_4" }],
+        [{ args: { filePath: pruned }, callId: "toolu_pruned" }],
+        [{ args: { filePath: pruned }, callId: "toolu_5" }],
       ]);
       const results = requests.at(-1).messages.flatMap(({ content }: { content: unknown }) => content)
         .filter(({ type }: { type: string }) => type === "tool_result")
@@ -250,6 +254,8 @@ describe("opencode", { skip: isMissing }, () => {
       );
       assertMatch(results[1], /^\[waymark map: 1000 lines, none are shown here\]/);
       assertMatch(results[3], /^\[waymark reference: \S+ lines 1-120 of 120 are unchanged/);
+      assertEquals(results[4], "[pruned]");
+      assertEquals(results[5], framed(pruned, 110, "(End of file - total 110 lines)"));
       const offered = requests[0].tools.find(({ name }: { name: string }) => name === "summarize_file");
       assertStringIncludes(offered.description, "seven reads");
       assertStringIncludes(offered.input_schema.properties.path.description, "as you would give it to the read tool");
@@ -264,4 +270,15 @@ import { opencodeHooks } from "@waymark/waymark/adapters/hooks";
 
 export const Waymark: Plugin = async ({ directory }) =>
   opencodeHooks(createWaymark({ root: directory }), { directory, schema: tool.schema });
+`;
+
+/** A plugin loaded later, which takes a result out of every request. */
+const PRUNER = `
+export const Pruner = async () => ({
+  "experimental.chat.messages.transform": async (_, { messages }) => {
+    for (const part of messages.flatMap(({ parts }) => parts)) {
+      if (part.callID === "toolu_pruned" && part.state.output) part.state.output = "[pruned]";
+    }
+  },
+});
 `;

@@ -54,10 +54,13 @@ export interface HostReads {
   isRead(tool: string): boolean;
   /** The conversation of an id, where one is kept. */
   sessionOf(sessionId: string): Session | undefined;
-  /** The facts of a call's conversation. Until the host has shown a request of it, none is kept: what leaves it is not known. */
+  /**
+   * The facts of a call's conversation, as its latest request was sent. Until the host has shown a request of it, none is kept:
+   * what leaves it is not known.
+   */
   factsOf(sessionId: string): { sessionId: string; session?: Session; answerable: boolean };
-  /** A request is about to be sent: these results are in it. */
-  request(sessionId: string, results: readonly unknown[]): void;
+  /** A request is about to be sent. What results are in it is asked when the next read begins: others may change it till then. */
+  request(sessionId: string, results: () => readonly unknown[]): void;
   /** A conversation begins with all that is in another one. */
   fork(from: string, sessionId: string): void;
   /** A conversation is gone. */
@@ -80,22 +83,31 @@ export function hostReads(waymark: HookWaymark, parts: HostParts, options: HostO
   const report = quiet(onError), tools = new Set(options.tools ?? dialect.tools);
   const pool = sessionPool({ max: maxSessions });
   const reads = hookReads(waymark.middleware, { dialect, codec: parts.codec, onError });
+  const sent = new Map<string, () => readonly unknown[]>(); // requests after which nothing was read
   const sessionOf = (id: string): Session | undefined => session === false ? undefined : session ?? pool.get(id);
   return {
     reads,
     isRead: (tool) => tools.has(tool),
     sessionOf,
     factsOf(sessionId) {
-      const session = sessionOf(sessionId);
+      const session = sessionOf(sessionId), results = sent.get(sessionId);
+      sent.delete(sessionId);
+      try {
+        if (results) session?.reconcile(results());
+      } catch (error) {
+        report(error);
+        session?.reconcile([]);
+      }
       return session && session.turn > 0 ? { sessionId, session, answerable: true } : { sessionId, answerable: false };
     },
     request(sessionId, results) {
-      const session = sessionOf(sessionId);
-      session?.nextTurn();
-      session?.reconcile(results);
+      if (sessionOf(sessionId)?.nextTurn()) keep(sent, [sessionId, results], maxSessions ?? 64);
     },
     fork: (from, id) => void pool.fork(from, id),
-    forget: (id) => pool.delete(id),
+    forget(id) {
+      sent.delete(id);
+      pool.delete(id);
+    },
     accept(sessionId, result) {
       try {
         const taker = typeof digests === "function" ? digests(sessionId) : digests;
@@ -113,6 +125,16 @@ export function hostReads(waymark: HookWaymark, parts: HostParts, options: HostO
       }
     },
   };
+}
+
+/** Most calls and conversations of which anything is known. */
+const MOST = 1024;
+
+/** Puts something into a map as its latest; the oldest makes room. */
+export function keep<Value>(map: Map<string, Value>, [key, value]: readonly [string, Value], most = MOST): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > most) map.delete(map.keys().next().value!);
 }
 
 /** Makes arguments what they became, in place: hosts hand the very object to the tool. */

@@ -11,7 +11,7 @@ import { autoCodec, mcpCodec } from "../../codecs.ts";
 import { dialects } from "../../dialects.ts";
 import type { HookVerdict } from "../../hooked.ts";
 import type { Codec } from "../../types.ts";
-import { type HookWaymark, type HostOptions, type HostReads, hostReads, rewrite } from "./host_reads.ts";
+import { type HookWaymark, type HostOptions, type HostReads, hostReads, keep, rewrite } from "./host_reads.ts";
 import { failuresIn, type OpencodeMessage, resultsIn } from "./opencode_messages.ts";
 import { type OpencodeSchema, type OpencodeTool, summarizeTool } from "./opencode_tool.ts";
 
@@ -94,8 +94,8 @@ const opencodeCodec: Codec = {
  * Waymark as the hooks of an opencode plugin, in a file of `.opencode/plugin/`:
  * `export const Waymark = async ({ directory }) => opencodeHooks(waymark, { directory, schema: tool.schema })`.
  *
- * Every request of opencode's is seen, so lines are referred to only while they stand in it. Sub-agents have conversations of
- * their own.
+ * Every request of opencode's is seen, so lines are referred to only while they stand in it, whatever other plugins take out.
+ * Sub-agents have conversations of their own. opencode 1.18 brings a Bun without `node:sqlite`: maps are kept in memory.
  *
  * @example
  * ```ts
@@ -122,7 +122,7 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         const { tool, sessionID, callID: callId } = call, { args } = output;
         if (!host.isRead(tool) || isNested(callId)) return;
         const abort = new AbortController(), { signal } = abort, cwd = directory;
-        keep(begun, callId, { sessionID, abort });
+        keep(begun, [callId, { sessionID, abort }]);
         const facts = { ...host.factsOf(sessionID), callId, tool, signal, ...cwd !== undefined && { cwd } };
         rewrite(args, await host.reads.begin(args, facts));
       }),
@@ -144,13 +144,13 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         const { messages } = output;
         const { sessionID } = (messages.at(-1)?.info ?? {}) as { sessionID?: unknown };
         if (typeof sessionID !== "string") return;
-        host.request(sessionID, messages.flatMap(resultsIn));
+        host.request(sessionID, () => messages.flatMap(resultsIn));
         const failed = messages.flatMap(failuresIn);
         for (const [callId, call] of begun) {
           if (call.sessionID !== sessionID) continue;
           begun.delete(callId);
           const verdict = await failedRead(host, callId, failed.find(({ callID }) => callID === callId)?.state.error);
-          if (verdict) keep(notices, callId, verdict.text);
+          if (verdict) keep(notices, [callId, verdict.text]);
         }
         for (const { callID, state } of failed) {
           const notice = notices.get(callID);
@@ -164,7 +164,7 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
           for (const call of begun.values()) if (call.sessionID === sessionID) call.abort.abort();
         }
         if (!type.startsWith("session.") || typeof info?.id !== "string") return;
-        if (type !== "session.deleted") return keep(topLevel, info.id, info.parentID === undefined);
+        if (type !== "session.deleted") return keep(topLevel, [info.id, info.parentID === undefined]);
         topLevel.delete(info.id);
         host.forget(info.id);
       }),
@@ -183,15 +183,6 @@ interface Begun {
 interface Happening {
   readonly info?: { readonly id?: string; readonly parentID?: string };
   readonly sessionID?: string;
-}
-
-/** Most calls and conversations of which anything is known. */
-const MOST = 1024;
-
-function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > MOST) map.delete(map.keys().next().value!);
 }
 
 /** The words of a call that was not made: there is nothing to make again. */

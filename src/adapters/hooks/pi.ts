@@ -151,7 +151,7 @@ const piCodec: Codec = {
  * `extensionFactories` of a `DefaultResourceLoader`.
  *
  * Every request of pi's is seen, so lines are referred to only while they stand in it: compaction, forks and the tree need no
- * word of their own. An extension loaded later that takes something out of the same request is not seen.
+ * word of their own. Where an extension loaded later puts another list of messages in place of the request's, that is not seen.
  *
  * @example
  * ```ts
@@ -170,7 +170,10 @@ export function piExtension(waymark: HookWaymark, options: PiOptions = {}): (pi:
   let forkedFrom: string | undefined;
   return (pi) => {
     watchReads(pi, host);
-    pi.on("context_with_system", ({ messages }, context) => host.guard(() => host.request(idOf(context), messages)));
+    pi.on(
+      "context_with_system",
+      ({ messages }, context) => host.guard(() => host.request(idOf(context), () => messages)),
+    );
     pi.on("session_before_fork", (_, context) => host.guard(() => void (forkedFrom = idOf(context))));
     pi.on("session_start", ({ reason }, context) =>
       host.guard(() => {
