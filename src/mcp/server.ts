@@ -37,6 +37,9 @@ interface Call extends McpExtra {
   readonly folders: readonly Folder[];
 }
 
+/** Claude Code hides tools behind a search that do not ask to be shown, and leaves out what the server says of them. */
+const SHOWN = { "anthropic/alwaysLoad": true };
+
 /** How long the client may take to name its folders, in milliseconds. */
 const ROOTS_MS = 10_000;
 
@@ -105,8 +108,8 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
   server.setNotificationHandler(RootsListChangedNotificationSchema, refresh);
   const { name, config, parameters } = summarize;
   const listed = [
-    { name: "read_file", ...readFileWords(maxLines), annotations: config.annotations },
-    { name, ...config, inputSchema: parameters },
+    { name: "read_file", ...readFileWords(maxLines), annotations: config.annotations, _meta: SHOWN },
+    { name, ...config, inputSchema: parameters, _meta: SHOWN },
   ];
   // deno-lint-ignore no-explicit-any -- the SDK's types are mutable
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed as any }));

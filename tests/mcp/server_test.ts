@@ -21,7 +21,8 @@ describe("the server", () => {
       assertEquals(client.getServerVersion(), { name: "waymark", title: "Waymark", version });
       const { tools } = await client.listTools();
       assertEquals(tools.map(({ name }) => name), ["read_file", "summarize_file"]);
-      for (const { annotations, outputSchema, description } of tools) {
+      for (const { annotations, outputSchema, description, _meta } of tools) {
+        assertEquals(_meta, { "anthropic/alwaysLoad": true });
         assertEquals(annotations, {
           readOnlyHint: true,
           destructiveHint: false,
