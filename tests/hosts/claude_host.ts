@@ -5,11 +5,11 @@
  */
 
 import { Buffer } from "node:buffer";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { after, describe, it, test } from "node:test";
+import { describe, it, test } from "node:test";
 import { createSdkMcpServer, type Options, tool } from "@anthropic-ai/claude-agent-sdk";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createWaymark, dialects, type WaymarkOptions } from "@waymark/waymark";
@@ -557,9 +557,6 @@ describe("the command hook in Claude Code's own settings", { skip, timeout: 120_
   });
 });
 
-const home = mkdtempSync(join(tmpdir(), "waymark-home-")); // one for all: it is in messages about `~`
-after(() => rmSync(home, { recursive: true, force: true }));
-
 const host: ConformanceHost = {
   name: "claude agent sdk 0.3.332",
   dialect: dialects.claudeCode,
@@ -575,6 +572,8 @@ const host: ConformanceHost = {
       next = undefined;
       return calls;
     };
+    // In the project, as its name is in messages about `~`: a case compares those of two conversations.
+    const home = put(root, ".home/.keep", "").replace("/.keep", "");
     const claude = await startClaude({ root, script, home, options: { hooks: claudeHooks(waymark) } });
     return {
       async turn(calls) {
