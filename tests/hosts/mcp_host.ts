@@ -17,9 +17,10 @@ import { Client as Client2 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as Stdio2 } from "@modelcontextprotocol/client/stdio";
 import { InMemoryTransport as Pair2, McpServer as McpServer2 } from "@modelcontextprotocol/server";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { createSdkMcpServer, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 import { createWaymark, dialects } from "@waymark/waymark";
-import { mcpClient, mcpHandler, mcpRanges, mcpServer, mcpSummarizeFile } from "@waymark/waymark/adapters/mcp";
+import { mcpClient, mcpFacts, mcpHandler, mcpRanges, mcpServer, mcpSummarizeFile } from "@waymark/waymark/adapters/mcp";
 import {
   conformance,
   type ConformanceHost,
@@ -438,4 +439,36 @@ describe("the ready server in Claude Code", { skip }, () => {
       assertEquals(resultsOf(ofSub).get("toolu_sub"), { text: code(20), isError: false, images: [] });
     });
   });
+
+  it("sends the ids of the model's calls with them, by which a wrapped server of one's own knows them", () =>
+    inFolder(async (root) => {
+      put(root, "long.ts", code(300));
+      const facts: unknown[] = [], waymark = createWaymark({ root, cache: false });
+      const handler = mcpHandler(
+        async ({ limit }: { path: string; limit?: number | undefined }, extra: unknown) => {
+          facts.push(mcpFacts(extra));
+          return await Promise.resolve({ content: [{ type: "text" as const, text: code(limit ?? 300) }] });
+        },
+        waymark,
+        { cwd: root },
+      );
+      const read_file = tool("read_file", "Reads a file.", { path: z.string(), limit: z.number().optional() }, handler);
+      const requests = await ask({
+        root,
+        script: inTurn([
+          modelCall("mcp__own__read_file", { path: "long.ts" }, "toolu_1"),
+          modelCall("mcp__own__read_file", { path: "long.ts", limit: 5 }, "toolu_2"),
+        ]),
+        options: {
+          allowedTools: ["mcp__own__read_file"],
+          mcpServers: { own: createSdkMcpServer({ name: "own", tools: [read_file], alwaysLoad: true }) },
+        },
+      });
+      const results = resultsOf(requests.at(-1)!), ids = facts.map((fact) => (fact as { callId?: string }).callId);
+      assertEquals(ids.toSorted(), ["toolu_1", "toolu_2"]);
+      for (const fact of facts) assert((fact as { signal?: unknown }).signal instanceof AbortSignal);
+      assertMatch(results.get("toolu_1")!.text, /\[waymark map: PARTIAL, lines 1-200 of 300/);
+      assertEquals(results.get("toolu_2")!.text, code(5));
+      await waymark.close();
+    }));
 });
