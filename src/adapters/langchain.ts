@@ -16,7 +16,8 @@
  * Promised: a tool that throws stays what it is to LangChain without middleware, a `ToolMessage` of status `error` in
  * LangChain's words; interrupts, aborts and commands pass as they are; a message that gets an annotation keeps its ids, status,
  * artifact and the rest. What was shown is kept for each thread and each sub-agent alone, and held against the messages of
- * every request. Nothing of LangChain is imported: its constructors are handed in.
+ * every request; where the model's API is asked to take results out by itself, nothing refers back. Nothing of LangChain is
+ * imported: its constructors are handed in.
  *
  * @module
  */
@@ -30,7 +31,7 @@ import type { ReadCall } from "../types.ts";
 import type { SummarizeFileArguments } from "../summarize_file.ts";
 import type { ToolFunction } from "../wrap_types.ts";
 import { readFileCodec, readFileDialect, summarizeAbsolute } from "./langchain/deepagents.ts";
-import { callerIn, conversationOf, isOfHost, isWayOut, lastOf } from "./langchain/ids.ts";
+import { callerIn, conversationOf, isEdited, isOfHost, isWayOut, lastOf } from "./langchain/ids.ts";
 import { Answer, messagesOf } from "./langchain/messages.ts";
 import type {
   DeepagentsOptions,
@@ -155,7 +156,8 @@ export function langchainMiddleware<Middleware>(
     async wrapModelCall(request, next) {
       const session = sessionOf(request), { messages, tools, model, systemMessage: system } = request;
       if (session && !failed.delete(session)) session.nextTurn(); // one that failed is made again in the same turn
-      session?.reconcile(messages);
+      if (isEdited(request)) session?.reset();
+      else session?.reconcile(messages);
       if (session) sent.set(session, lastOf(request.state?.messages));
       if (conversationOf(request).isMain) {
         quietly(() => compactor?.noteRequestSent({ messages, tools, model, system }));

@@ -353,6 +353,24 @@ describe("what a conversation was shown", () => {
     }
   });
 
+  it("is not referred to where the model's API is asked to take results out of the conversation", async () => {
+    const management = { edits: [{ type: "clear_tool_uses_20250919" }] }, args = { path: "/short.ts" };
+    const requests = [
+      { model: { contextManagement: management } },
+      { model: { invocationKwargs: { context_management: management } } },
+      { model: { modelKwargs: { truncation: "auto" } } },
+      { modelSettings: { truncation: "auto" } },
+    ];
+    for (const request of requests) {
+      const { turn } = talk(guarded(), request);
+      await turn(args);
+      assertStringIncludes((await turn(args)).content as string, "function f60(");
+    }
+    const { turn } = talk(guarded(), { model: { modelKwargs: { truncation: "disabled" } }, modelSettings: {} });
+    await turn(args);
+    assertMatch((await turn(args)).content as string, /^\[waymark reference: /);
+  });
+
   it("is of the file that the tool reads, where its relative paths start from another folder than the process", () =>
     inFolder(async (folder) => {
       const [own, other] = ["own", "other"].map((name) => put(folder, `${name}/a.ts`, code(60)));

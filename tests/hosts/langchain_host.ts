@@ -370,6 +370,22 @@ describe("what an agent was shown", () => {
       assertMatch(textOf(results(model).get("y")), /^\[waymark reference: /);
     }));
 
+  it("is shown again by a model whose API is asked to take results out of the conversation", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "short.ts", code(60)), [first, second] = again(path);
+      const turns: (readonly ScriptedCall[])[] = [first, second], requests: ScriptedModel["requests"] = [];
+      // As ChatAnthropic has it.
+      class Clearing extends ScriptedModel {
+        readonly contextManagement = { edits: [{ type: "clear_tool_uses_20250919" }] };
+        constructor() {
+          super(() => turns.shift() ?? "done", requests);
+        }
+      }
+      const model = new Clearing();
+      await guarded(model).invoke(go);
+      assertStringIncludes(textOf(results(model).get("b")), "function f60(");
+    }));
+
   it("is known in its thread alone, and there in a later run too", () =>
     inFolder(async (folder) => {
       const path = put(folder, "short.ts", code(60)), checkpointer = new MemorySaver();

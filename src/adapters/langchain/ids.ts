@@ -1,10 +1,12 @@
 /**
- * Which conversation a call of LangChain's or a request belongs to, told by what the run knows of itself. Pure.
+ * Which conversation a call of LangChain's or a request belongs to, and what is to be thought of requests and errors, told by
+ * what the run knows of itself. Pure.
  *
  * @module
  */
 
-import type { LangchainRun } from "./types.ts";
+import { isEditedByApi } from "../../edited_by_api.ts";
+import type { LangchainModelRequest, LangchainRun } from "./types.ts";
 
 /** A conversation. */
 export interface ConversationFacts {
@@ -42,6 +44,12 @@ export function callerIn(messages: readonly unknown[], callId: string): number {
     const { tool_calls: calls } = (message ?? {}) as { tool_calls?: readonly { id?: unknown }[] };
     return Array.isArray(calls) && calls.some(({ id }) => id === callId);
   });
+}
+
+/** Whether the model is not shown the messages of a request as they are, for its API is asked to take something out. */
+export function isEdited({ model, modelSettings }: LangchainModelRequest): boolean {
+  const { modelKwargs, invocationKwargs } = Object(model) as Record<string, unknown>;
+  return [model, modelKwargs, invocationKwargs, modelSettings].some(isEditedByApi);
 }
 
 /**

@@ -76,6 +76,8 @@ export interface LangchainModelRequest extends LangchainRun {
   readonly tools?: unknown;
   /** The model. */
   readonly model?: unknown;
+  /** What it is told beside them. */
+  readonly modelSettings?: unknown;
   /** The system message. */
   readonly systemMessage?: unknown;
 }
