@@ -14,7 +14,7 @@
  */
 
 import process from "node:process";
-// @ts-types="@modelcontextprotocol/sdk/server/stdio"
+// @ts-types="npm:@modelcontextprotocol/sdk@^1.32.2/server/stdio"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";

@@ -340,6 +340,14 @@ describe("the command line of the server", () => {
       }
     }));
 
+  it("has the types of the SDK from the very package it imports, in words that need no import map", () => {
+    const wanted = JSON.parse(readText("deno.json")).imports["@modelcontextprotocol/sdk"];
+    for (const file of ["src/mcp.ts", "src/mcp/server.ts"]) {
+      const [, types] = /^\/\/ @ts-types="([^"]+)"$/m.exec(readText(file))!;
+      assert(types!.startsWith(`${wanted}/`), `${file}: ${types}`);
+    }
+  });
+
   it("starts nothing when it is imported", () =>
     inFolder(async (folder) => {
       const script = put(

@@ -9,7 +9,7 @@
  */
 
 import { Server } from "@modelcontextprotocol/sdk/server";
-// @ts-types="@modelcontextprotocol/sdk/types"
+// @ts-types="npm:@modelcontextprotocol/sdk@^1.32.2/types"
 import {
   CallToolRequestSchema,
   ErrorCode,
