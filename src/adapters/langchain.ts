@@ -31,7 +31,7 @@ import type { ReadCall } from "../types.ts";
 import type { SummarizeFileArguments } from "../summarize_file.ts";
 import type { ToolFunction } from "../wrap_types.ts";
 import { readFileCodec, readFileDialect, summarizeAbsolute } from "./langchain/deepagents.ts";
-import { callerIn, conversationOf, isEdited, isOfHost, isWayOut, lastOf } from "./langchain/ids.ts";
+import { callerIn, conversationOf, isEdited, isOfHost, isWayOut, remember, type Remembered } from "./langchain/ids.ts";
 import { Answer, messagesOf } from "./langchain/messages.ts";
 import type {
   DeepagentsOptions,
@@ -77,7 +77,7 @@ export function langchainMiddleware<Middleware>(
   const names = new Set(options.names ?? dialect.tools), { make, contentOf, codecOf } = messagesOf(host.ToolMessage);
   const codec = codecOf(options.codec ?? stringOrBlocks), pool = sessionPool();
   const readers = new Map<string, ToolFunction>(), failed = new WeakSet<Session>();
-  const sent = new WeakMap<Session, unknown>(); // the last message of the last request of a conversation
+  const sent = new WeakMap<Session, Remembered>(); // what was in the state when a conversation was last sent
   const callers = new WeakSet<object>(); // messages with calls before which the state was looked at
 
   const sessionOf = (run: LangchainRun): Session | undefined => {
@@ -108,10 +108,10 @@ export function langchainMiddleware<Middleware>(
   const readsOf = (request: LangchainToolRequest): Session | undefined => {
     const session = sessionOf(request), { id } = request.toolCall, messages = request.state?.messages;
     if (!session || !messages || id === undefined) return session;
-    const at = callerIn(messages, id), caller = messages[at];
+    const at = callerIn(messages, id), caller = messages[at], before = messages.slice(0, at), last = sent.get(session);
     // Two runs at once that pass for one conversation: what the other sent says nothing of what this one holds.
-    if (sent.has(session) && sent.get(session) !== lastOf(messages.slice(0, at))) return undefined;
-    if (typeof caller !== "object" || caller === null || callers.has(caller)) return session;
+    if (last && !last.endsLike(before)) return undefined;
+    if (typeof caller !== "object" || caller === null || callers.has(caller) || last?.are(before)) return session;
     callers.add(caller); // once for all calls of it: later ones would take each other's results for gone
     session.reconcile(messages);
     return session;
@@ -158,7 +158,7 @@ export function langchainMiddleware<Middleware>(
       if (session && !failed.delete(session)) session.nextTurn(); // one that failed is made again in the same turn
       if (isEdited(request)) session?.reset();
       else session?.reconcile(messages);
-      if (session) sent.set(session, lastOf(request.state?.messages));
+      if (session) sent.set(session, remember(request.state?.messages));
       if (conversationOf(request).isMain) {
         quietly(() => compactor?.noteRequestSent({ messages, tools, model, system }));
       }

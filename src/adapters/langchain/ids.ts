@@ -32,8 +32,25 @@ export function conversationOf({ runtime, state }: LangchainRun): ConversationFa
   };
 }
 
-/** What tells the last of some messages from others. */
-export function lastOf(messages: readonly unknown[] = []): unknown {
+/** Messages that were there once. They are told from others, and not kept. */
+export interface Remembered {
+  /** The last of them is the last of these, if only by its id. */
+  endsLike(messages: readonly unknown[]): boolean;
+  /** They are these very messages. */
+  are(messages: readonly unknown[]): boolean;
+}
+
+/** Remembers messages. */
+export function remember(messages: readonly unknown[] = []): Remembered {
+  const isObject = (one: unknown): one is object => typeof one === "object" && one !== null;
+  const count = messages.length, seen = new WeakSet(messages.filter(isObject)), last = lastOf(messages);
+  return {
+    endsLike: (others) => lastOf(others) === last,
+    are: (others) => others.length === count && others.every((one) => isObject(one) && seen.has(one)),
+  };
+}
+
+function lastOf(messages: readonly unknown[]): unknown {
   const last = messages.at(-1);
   return (last as { id?: unknown } | undefined)?.id ?? last;
 }
