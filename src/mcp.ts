@@ -5,10 +5,21 @@
  * deno run --allow-read=. --allow-write=.summaries jsr:@waymark/waymark/mcp --root .
  * ```
  *
+ * On Deno it needs no more than that, and leave to read the npm packages for the outline's grammars (without it the line
+ * scanner makes the maps); with `--model`, `--allow-env` for `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and
+ * `ANTHROPIC_CUSTOM_HEADERS`, and `--allow-net` for the host. Where the package is installed, Node and Bun run the same file:
+ * `node node_modules/@waymark/waymark/src/mcp.js --root .`
+ *
  * Tools: `read_file {path, offset?, limit?, fresh?}` and `summarize_file {path, action?, line?}`. Speaks the protocol on
- * standard input and output, and nothing else there; ends with its input, or by SIGTERM. No network and no key, unless `--model`
- * names a model. Reads every text file in its folders, secrets too, which are never mapped or sent to a model: give it folders
- * that the model may see. Nothing is searched, watched or written but the maps, in `.summaries/` of each folder.
+ * standard input and output, and nothing else there; ends with its input, or by a signal. `--root` is the outer bound, and a
+ * client that names folders narrows it to them. It reads every text file in its folders, secrets too, which are never mapped or
+ * sent to a model: give it folders that the model may see. Nothing is searched, watched or written but the maps, in
+ * `.summaries/` of each folder; no network and no key, unless `--model` names a model.
+ *
+ * Lines are given again however often they are asked for, unless `--references` asks otherwise: MCP has neither the messages
+ * nor word of what has left them, and sub-agents share a connection, so that "unchanged, shown above" could be false. With the
+ * flag a repeated read is answered by what is true all the same: the lines are unchanged since an earlier read, and the same
+ * call once more, or `fresh`, gives them.
  *
  * @module
  */
