@@ -378,6 +378,14 @@ export const mutations: readonly Mutation[] = [
     named: "passes both guards untouched, also where the read is one that is shortened",
   },
   {
+    guarantee: "bytes that were not kept are not those of a file that was looked at since",
+    file: "src/hash_file.ts",
+    from: "look === looks ? own.slice() : again()",
+    to: "own.slice()",
+    test: "read_guard_test.ts",
+    named: "keeps no bytes where the hash is enough, and still has those that were hashed, or none",
+  },
+  {
     guarantee: "bytes that were not kept are those that were hashed",
     file: "src/hash_file.ts",
     from: "if (now?.hash === hash) return",

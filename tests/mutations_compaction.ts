@@ -36,7 +36,7 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "an answer whose call has no result in words is left out whole",
     file: "src/compaction/history.ts",
-    from: "      else this.#leaveOut(call);\n",
+    from: "    for (const { call, results } of all) if (!results) this.#leaveOut(call);\n",
     to: "",
     test: "compaction/views_test.ts",
     named:
@@ -45,11 +45,36 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a request with a call that was given up is one the API takes",
     file: "src/compaction/history.ts",
-    from: "let at = this.#line.indexOf(call) + 1;",
+    from: "let at = this.#at(call) + 1;",
     to: "let at = this.#line.length;",
     test: "compaction/wire_test.ts",
     named:
       "the agent's own requests > are taken where a person went on twice without the result of a call, which the history's are not",
+  },
+  {
+    guarantee: "a call that is left out with another one has no result behind it",
+    file: "src/compaction/history.ts",
+    from: "    if (at === 0) return;\n",
+    to: "",
+    test: "compaction/history_test.ts",
+    named: "a call that nobody answers any more > has no result where it is left out with another one: it stands first",
+  },
+  {
+    guarantee: "a call that was given up is found where its message is shown in other words by now",
+    file: "src/compaction/history.ts",
+    from: "(item) => item.sequence === sequence",
+    to: "(item) => item.sequence === sequence && sequence < 0",
+    test: "compaction/history_test.ts",
+    named: "a call that nobody answers any more > is found where another result in its message was cleared meanwhile",
+  },
+  {
+    guarantee: "a chat takes results right behind the message with their calls alone",
+    file: "src/compaction/history.ts",
+    from: "while (!isChat && ",
+    to: "while (",
+    test: "compaction/history_test.ts",
+    named:
+      "a call that nobody answers any more > has its result before other words of the model's where a message with calls ends an answer: an OpenAI chat",
   },
   {
     guarantee: "no summary is begun in a view that the ladder changed",

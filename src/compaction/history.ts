@@ -172,26 +172,34 @@ export class History {
     for (const [id, call] of this.#waiting) {
       if (++call.humans >= GIVEN_UP) given.set(call.item, [...given.get(call.item) ?? [], id]);
     }
-    for (const [call, ids] of given) {
-      const results = this.#parts.shape.giveUp?.(call.message, new Set(ids));
-      for (const id of ids) this.#end(id);
-      if (results) this.#answer(call, results);
-      else this.#leaveOut(call);
-      this.#parts.onRevised?.();
-    }
+    const { shape, onRevised } = this.#parts;
+    const all = [...given].map(([call, ids]) => ({ call, results: shape.giveUp?.(call.message, new Set(ids)) }));
+    for (const id of [...given.values()].flat()) this.#end(id);
+    // First what is left out: a call that goes with it needs no result.
+    for (const { call, results } of all) if (!results) this.#leaveOut(call);
+    for (const { call, results } of all) if (results) this.#answer(call, results);
+    if (all.length) onRevised?.();
+  }
+
+  /** Where a message stands by now, whatever of it was cleared; -1 where it has gone. */
+  #at({ sequence }: ShownItem): number {
+    return this.#line.findIndex((item) => item.sequence === sequence);
   }
 
   /** Puts results right behind the answer a call stands in: nowhere else does every provider take them. */
   #answer(call: ShownItem, results: readonly HostMessage[]): void {
-    let at = this.#line.indexOf(call) + 1;
-    while (this.#line[at]?.facts.role === "assistant") at++;
+    let at = this.#at(call) + 1;
+    if (at === 0) return;
+    // In an OpenAI chat a message with calls ends an answer, elsewhere more of it may follow.
+    const isChat = results.some(({ role, content }) => role !== "user" && typeof content === "string");
+    while (!isChat && this.#line[at]?.facts.role === "assistant") at++;
     this.#line.splice(at, 0, ...results.map((result) => this.#item(result, "message")));
     this.#count();
   }
 
   /** Leaves out the answer a call stands in; results of other calls of it are told in words. */
   #leaveOut(call: ShownItem): void {
-    const { unit } = bondsOf(this.#line), root = unit[this.#line.indexOf(call)];
+    const { unit } = bondsOf(this.#line), root = unit[this.#at(call)];
     const members = new Set(this.#line.filter((_, index) => unit[index] === root));
     const ids = new Set([...members].flatMap(({ facts }) => facts.calls));
     this.#pass((item) => members.has(item));

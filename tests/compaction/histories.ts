@@ -231,7 +231,8 @@ export function faults(view: readonly HostMessage[], history: readonly HostMessa
   const shown = new Set(view);
   history.forEach((message, index) => {
     const next = history[index + 1];
-    if (!next || !isAnswer(message) || !isAnswer(next)) return;
+    // A chat's message with calls ends an answer: results stand right behind it.
+    if (!next || !isAnswer(message) || !isAnswer(next) || message["tool_calls"]) return;
     if (shown.has(message) !== shown.has(next)) wrong.push(`an answer is torn at message ${index}`);
   });
   return wrong;

@@ -273,6 +273,66 @@ describe("a call that nobody answers any more", () => {
     });
   }
 
+  const ownCall: HostMessage = { role: "assistant", content: [{ type: "tool_use", id: "b", name: "read", input: {} }] };
+  const theirCall: HostMessage = {
+    role: "assistant",
+    content: [{ type: "server_tool_use", id: "a", name: "web_search", input: {} }],
+  };
+  const orders = [["it stands first", [ownCall, theirCall]], ["it stands behind that", [theirCall, ownCall]]] as const;
+  for (const [where, answer] of orders) {
+    it(`has no result where it is left out with another one: ${where}`, () => {
+      const line = lineAfter(anthropicShape, [person("go"), ...answer, ...people, messageOf("result b")]);
+      const texts = line.map(({ facts }) => facts.text);
+      assertEquals(texts, [LEFT_OUT, "go", "stop", "do something else", renderLateResult("b", "result b")]);
+    });
+  }
+
+  it("has its result before other words of the model's where a message with calls ends an answer: an OpenAI chat", () => {
+    const call = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "a", type: "function", function: { name: "read", arguments: "{}" } }],
+    };
+    const line = lineAfter(openaiShape, [call, { role: "assistant", content: "I wait." }, ...people]);
+    assertEquals(line.map(({ facts }) => [facts.role, facts.text]).slice(1), [
+      ["tool", NO_RESULT],
+      ["assistant", "I wait."],
+      ["user", "stop"],
+      ["user", "do something else"],
+    ]);
+  });
+
+  it("has its result behind the whole answer where that has several parts", () => {
+    const calls = ["a", "b"].map((id) => ({ type: "function_call", call_id: id, name: "read", arguments: "{}" }));
+    const line = lineAfter(openaiShape, [
+      ...calls,
+      { type: "function_call_output", call_id: "b", output: "it" },
+      ...people,
+    ]);
+    assertEquals(line.map(({ facts }) => facts.answers.join() || facts.calls.join()), ["a", "b", "a", "b", "", ""]);
+  });
+
+  it("is found where another result in its message was cleared meanwhile", () => {
+    const message = (value: string): HostMessage => ({
+      role: "assistant",
+      content: [
+        { type: "tool-result", toolCallId: "p", toolName: "search", output: { type: "text", value } },
+        { type: "tool-call", toolCallId: "a", toolName: "read", input: {} },
+      ],
+    });
+    const history = new History({ shape: aiSdkShape, estimate: () => 5 });
+    history.append([
+      person("go"),
+      { role: "assistant", content: [{ type: "tool-call", toolCallId: "p" }] },
+      message("long"),
+    ]);
+    const item = history.line[2]!, cleared = history.changed(item, message("short"));
+    history.descend({ cleared: new Map([[item.sequence, cleared]]), dropped: new Set() });
+    history.append(people);
+    assertEquals(history.line.map(({ facts }) => facts.answers.join()), ["", "", "p", "a", "", ""]);
+    assertStringIncludes(history.line[2]!.facts.text, "short");
+  });
+
   it("leaves what a person said beside another result, and that result in words", () => {
     const { giveUp: _giveUp, ...shape } = anthropicShape;
     const line = lineAfter(shape, [messageOf("call a,b"), messageOf("mixed a"), person("more")]);
