@@ -52,7 +52,7 @@ assertStringIncludes(first, "export const rate = 19;");
 
 // Again, and a part of it: one line each. The tool is not even called.
 const again = await turn({ path });
-assertMatch(again, /^\[waymark reference: .* lines 1-81 of 81 are unchanged since turn 1, shown above\]$/);
+assertMatch(again, /^\[waymark reference: .* lines 1-81 of 81 are unchanged since turn 1, shown then\]$/);
 console.log(again);
 assertMatch(await turn({ path, offset: 40, limit: 10 }), /lines 40-49 of 81 are unchanged since turn 1/);
 

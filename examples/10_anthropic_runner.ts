@@ -38,7 +38,7 @@ console.log("a long read:", read.split("\n").find((line) => line.startsWith("[wa
 
 // A range is given as it is. Asked for again, it is in the conversation already, and one line says so.
 assertEquals(shown("toolu_2"), routes.slice(389).join("").trimEnd());
-assertMatch(shown("toolu_3"), /^\[waymark reference: routes\.ts lines 390-400 of 400 .* turn 2, shown above\]$/);
+assertMatch(shown("toolu_3"), /^\[waymark reference: routes\.ts lines 390-400 of 400 .* turn 2, shown then\]$/);
 console.log("a repeated one:", shown("toolu_3"));
 
 // The tool for the model: here from the map that the first read made.

@@ -118,7 +118,7 @@ export function renderMapReference(
 ): string {
   const next = Math.min(end - start + 1, lines - end),
     more = next > 0 ? `. Next lines: ${describe(end + 1, next)}` : "";
-  const where = isNumbered ? `in turn ${turn}, above` : "above";
+  const where = isNumbered ? `in turn ${turn}` : "earlier";
   return `[waymark reference: PARTIAL, lines ${start}-${end} of ${lines}; the whole map was given ${where}, unchanged${more}]`;
 }
 

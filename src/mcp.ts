@@ -17,7 +17,7 @@
  * `.summaries/` of each folder; no network and no key, unless `--model` names a model.
  *
  * Lines are given again however often they are asked for, unless `--references` asks otherwise: MCP has neither the messages
- * nor word of what has left them, and sub-agents share a connection, so that "unchanged, shown above" could be false. With the
+ * nor word of what has left them, and sub-agents share a connection, so that what it refers to may be gone. With the
  * flag a repeated read is answered by what is true all the same: the lines are unchanged since an earlier read, and the same
  * call once more, or `fresh`, gives them.
  *

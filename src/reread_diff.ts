@@ -32,7 +32,7 @@ export function renderDiff(call: ReadCall, wanted: Wanted, conversation: Convers
   });
   if (!patch) return undefined;
   const range = `${clean(call.path)} lines ${start}-${end} of ${wanted.total()}`;
-  const since = turn === undefined ? "as shown above" : `as shown in turn ${turn}, above`;
+  const since = turn === undefined ? "as shown earlier" : `as shown in turn ${turn}`;
   // Of a part of the file lines may only have moved out of sight.
   const gone = start > 1 || end < wanted.total() ? "; what is marked - is no longer among them" : "";
   const head = patch.hunks.length

@@ -162,8 +162,8 @@ function renderReference({ path, start, end, lines, turn, isGuess, shownAs }: Re
   const since = isGuess
     ? "since an earlier read"
     : turn === undefined
-    ? "and shown above"
-    : `since turn ${turn}, shown above`;
+    ? "and shown earlier"
+    : `since turn ${turn}, shown then`;
   const name = shownAs === undefined ? "" : ` as ${clean(shownAs)}`;
   const wayOut = isGuess ? "; if you no longer have it, make the same call again" : "";
   return `[waymark reference: ${clean(path)} ${range} unchanged ${since}${name}${wayOut}]`;

@@ -141,7 +141,7 @@ describe("waymark read", () => {
       assertEquals([again.code, again.stderr], [0, ""]);
       assertEquals(
         again.stdout,
-        "[waymark reference: src/functions.ts lines 1-3 of 300 are unchanged since turn 1, shown above]\n",
+        "[waymark reference: src/functions.ts lines 1-3 of 300 are unchanged since turn 1, shown then]\n",
       );
       assertEquals((await read("--limit", "3")).stdout, lines);
       const { content, annotation } = JSON.parse((await read("--limit", "2", "--json")).stdout);

@@ -269,7 +269,7 @@ describe("gutters of line numbers", () => {
 describe("an answer without a result", () => {
   const reference: Annotation = {
     kind: "reference",
-    text: "[waymark reference: a.ts lines 1-9 of 9 are unchanged since turn 1, shown above]",
+    text: "[waymark reference: a.ts lines 1-9 of 9 are unchanged since turn 1, shown then]",
     path: "a.ts",
     start: 1,
     end: 9,

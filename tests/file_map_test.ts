@@ -419,7 +419,7 @@ describe("the estimate of tokens", () => {
 });
 
 describe("a reference of one line", () => {
-  const reference = "[waymark reference: a.ts lines 1-60 of 60 are unchanged since turn 2, shown above]";
+  const reference = "[waymark reference: a.ts lines 1-60 of 60 are unchanged since turn 2, shown then]";
   const pointer = renderMapReference({ lines: 900, turn: 3 }, true, {
     start: 201,
     end: 400,
@@ -429,11 +429,11 @@ describe("a reference of one line", () => {
   it("to a map says what is shown, of how many, where the map stands and how to go on", () => {
     assertEquals(
       pointer,
-      "[waymark reference: PARTIAL, lines 201-400 of 900; the whole map was given in turn 3, above, unchanged. Next lines: offset: 401, limit: 200]",
+      "[waymark reference: PARTIAL, lines 201-400 of 900; the whole map was given in turn 3, unchanged. Next lines: offset: 401, limit: 200]",
     );
     assertEquals(
       renderMapReference({ lines: 900, turn: 0 }, false, { start: 801, end: 900 }),
-      "[waymark reference: PARTIAL, lines 801-900 of 900; the whole map was given above, unchanged]",
+      "[waymark reference: PARTIAL, lines 801-900 of 900; the whole map was given earlier, unchanged]",
     );
     assertStringIncludes(
       renderMapReference({ lines: 500, turn: 0 }, false, { start: 1, end: 400 }),

@@ -176,10 +176,28 @@ describe("hookReads()", () => {
       for (const given of [code(20, 12), code(19, 11), code(120)]) assertEquals(await read(part, given), undefined);
     });
 
+    it("nor in place of a long file that has changed behind the lines that stand there", async () => {
+      const second = async (given: string) => {
+        const reads = hookReads(guarded({ "/a.ts": code(300) }), { dialect: dialects.plain, answerable: true });
+        const session = createSession();
+        const one = async (callId: string, result: string) => {
+          session.nextTurn();
+          await reads.begin({ path: "/a.ts" }, { callId, session });
+          return await reads.finish(callId, { result });
+        };
+        assertEquals((await one("1", code(200)))?.replaces, false);
+        return await one("2", given);
+      };
+      for (const given of [code(300), code(250), code(200)]) assertEquals((await second(given))?.replaces, true);
+      for (const given of [code(300).replace("f250", "g250"), code(301)]) assertEquals(await second(given), undefined);
+    });
+
     it("leaves alone what another Waymark has answered", async () => {
       const reads = hookReads(guarded({ "/a.ts": code(300) }), { dialect: dialects.plain, answerable: true });
-      const answers = ["[waymark reference: /a.ts lines 1-200 of 300 are unchanged since turn 1, shown above]"];
-      answers.push(`${answers[0]}\n\n[waymark reference: PARTIAL, lines 1-200 of 300; the whole map was given above]`);
+      const answers = ["[waymark reference: /a.ts lines 1-200 of 300 are unchanged since turn 1, shown then]"];
+      answers.push(
+        `${answers[0]}\n\n[waymark reference: PARTIAL, lines 1-200 of 300; the whole map was given earlier]`,
+      );
       for (const result of answers) {
         await reads.begin({ path: "/a.ts" }, { callId: "1" });
         assertEquals([await reads.finish("1", { result }), reads.pending], [undefined, 0]);

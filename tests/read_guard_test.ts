@@ -609,7 +609,7 @@ describe("readGuard(): the map in a conversation", () => {
       assertEquals(
         second,
         `${code(900).split(/(?<=\n)/).slice(200, 400).join("")}\n\n` +
-          "[waymark reference: PARTIAL, lines 201-400 of 900; the whole map was given in turn 1, above, unchanged. Next lines: offset: 401, limit: 200]",
+          "[waymark reference: PARTIAL, lines 201-400 of 900; the whole map was given in turn 1, unchanged. Next lines: offset: 401, limit: 200]",
       );
       assert(!hasMap(third) && third.startsWith("export function f701("), "200 lines are not shortened");
     }));
@@ -637,7 +637,10 @@ describe("readGuard(): the map in a conversation", () => {
         facts: () => ({ cwd: folder }),
       });
       await read({ path: "a.ts" });
-      assertStringIncludes(await read({ path: "a.ts", offset: 201 }), "the whole map was given above, unchanged. Next");
+      assertStringIncludes(
+        await read({ path: "a.ts", offset: 201 }),
+        "the whole map was given earlier, unchanged. Next",
+      );
     }));
 
   it("is given again once its result has left, by whatever way that is told", () =>
@@ -768,7 +771,7 @@ describe("readGuard(): the map in a conversation", () => {
       assertEquals([stripAnnotations(result), calls.length], ["", 2]);
       assertMatch(
         result,
-        /^\[waymark reference: a\.ts lines 1-200 of 300 are unchanged and shown above\]\n\n\[waymark map: PARTIAL, lines 1-200 of 300 are those above, the rest is not\]/,
+        /^\[waymark reference: a\.ts lines 1-200 of 300 are unchanged and shown earlier\]\n\n\[waymark map: PARTIAL, lines 1-200 of 300 are those above, the rest is not\]/,
       );
       await project.close();
     }));

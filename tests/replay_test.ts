@@ -91,7 +91,9 @@ describe("the judge", () => {
   const asked: Asked = { path: "a.ts", first: 1, count: 4, disk };
   const shown = (texts: readonly string[], from = 1): Shown[] => texts.map((text, at) => ({ number: from + at, text }));
   const told = (turn?: number) =>
-    `[waymark reference: a.ts lines 1-4 of 4 are unchanged ${turn ? `since turn ${turn}, ` : "and "}shown above]`;
+    `[waymark reference: a.ts lines 1-4 of 4 are unchanged ${
+      turn ? `since turn ${turn}, shown then` : "and shown earlier"
+    }]`;
 
   /** What is false about a text, after lines were delivered in some moments. */
   const judge = (
@@ -136,7 +138,7 @@ describe("the judge", () => {
 
   const head = (range: string) => `[waymark map: PARTIAL, lines ${range} of 4 are shown, the rest is not]`;
   const map = (name: string, range = "1-2") => `${head(range)}\nRegions:\n3-3  function  ${name}\n[end of waymark map]`;
-  const again = "[waymark reference: PARTIAL, lines 1-2 of 4; the whole map was given in turn 9, above, unchanged]";
+  const again = "[waymark reference: PARTIAL, lines 1-2 of 4; the whole map was given in turn 9, unchanged]";
 
   it("finds a map false whose rows or whose range are not the file's", () => {
     assertEquals(judge(map("three"), [], asked, shown(disk.slice(0, 2))), undefined);
@@ -159,7 +161,7 @@ describe("the judge", () => {
 
   const diff = (...rows: string[]) =>
     [
-      "[waymark diff: a.ts lines 1-4 of 4 have changed; what is not listed is as shown in turn 3, above]",
+      "[waymark diff: a.ts lines 1-4 of 4 have changed; what is not listed is as shown in turn 3]",
       ...rows,
       "[end of waymark diff]",
     ].join("\n");

@@ -96,7 +96,7 @@ describe("a small change of lines that were all shown", () => {
   it("comes as its hunks, with the numbers the lines have now and a few lines around them", async () => {
     assertEquals(
       await change(join(LINES), join(LINES.with(29, "a new line 30"))),
-      `[waymark diff: a.ts lines 1-80 of 80 have changed; what is not listed is as shown in turn 1, above]
+      `[waymark diff: a.ts lines 1-80 of 80 have changed; what is not listed is as shown in turn 1]
 At line 27, which was 27:
   27| ${LINES[26]}
   28| ${LINES[27]}
@@ -291,14 +291,14 @@ describe("a change elsewhere in the file", () => {
     for (const after of [LINES.with(70, "new"), LINES.slice(0, 60), [...LINES, "more"]]) {
       assertEquals(
         await change(join(LINES), join(after), { offset: 5, limit: 30 }),
-        `[waymark diff: a.ts lines 5-34 of ${after.length} are as shown in turn 1, above; the file has changed elsewhere]\n[end of waymark diff]`,
+        `[waymark diff: a.ts lines 5-34 of ${after.length} are as shown in turn 1; the file has changed elsewhere]\n[end of waymark diff]`,
       );
     }
   });
 
   it("is one of the last newline alone too: no line is another one by it", async () => {
     for (const [before, after] of [[join(LINES), join(LINES).slice(0, -1)], [join(LINES).slice(0, -1), join(LINES)]]) {
-      assertStringIncludes(await change(before!, after!), "lines 1-80 of 80 are as shown in turn 1, above;");
+      assertStringIncludes(await change(before!, after!), "lines 1-80 of 80 are as shown in turn 1;");
     }
   });
 
@@ -385,7 +385,7 @@ describe("who is told of a change", () => {
       assertStringIncludes(result, "as shown in turn 1");
       assertEquals(rebuild(result, LINES, 1), third);
       const part = await read({ limit: 19 });
-      assertStringIncludes(part, "lines 1-19 of 80 are as shown in turn 2, above; the file has changed elsewhere");
+      assertStringIncludes(part, "lines 1-19 of 80 are as shown in turn 2; the file has changed elsewhere");
     }));
 
   it("gets it from lines that several results hold together", () =>
@@ -426,7 +426,7 @@ describe("who is told of a change", () => {
       await read();
       write(join(LINES.with(10, "new")));
       const result = await read();
-      assertStringIncludes(result, "have changed; what is not listed is as shown above]");
+      assertStringIncludes(result, "have changed; what is not listed is as shown earlier]");
       assertEquals(rebuild(result, LINES, 1), LINES.with(10, "new"));
     }));
 });

@@ -70,7 +70,7 @@ describe("a read whose lines were all shown, unchanged", () => {
       session.nextTurn();
       assertEquals(
         await read({ path: "src/a.ts" }),
-        "[waymark reference: src/a.ts lines 1-60 of 60 are unchanged since turn 2, shown above]",
+        "[waymark reference: src/a.ts lines 1-60 of 60 are unchanged since turn 2, shown then]",
       );
       assertEquals(calls.length, 1, "and the tool is not called");
     }));
@@ -81,7 +81,7 @@ describe("a read whose lines were all shown, unchanged", () => {
       await read({ path: "a.ts", offset: 7, limit: 1 });
       assertEquals(
         await read({ path: "a.ts", offset: 7, limit: 1 }),
-        "[waymark reference: a.ts line 7 of 60 is unchanged and shown above]",
+        "[waymark reference: a.ts line 7 of 60 is unchanged and shown earlier]",
       );
     }));
 
@@ -126,7 +126,7 @@ describe("a read whose lines were all shown, unchanged", () => {
         const result = await read({ path: name, offset: at + 2, limit: 1 });
         assertEquals(
           result,
-          `[waymark reference: ${name} line ${at + 2} of 60 is unchanged and shown above as src/a.ts]`,
+          `[waymark reference: ${name} line ${at + 2} of 60 is unchanged and shown earlier as src/a.ts]`,
         );
         assert(encode(result.replace(name, "").replace("src/a.ts", "")).length <= 40);
       }
@@ -601,7 +601,7 @@ describe("a reference in a host's result", () => {
         let calls = 0;
         const read = wrap(() => (calls++, shape(text)));
         assertEquals(await read({ path: "a.ts" }), shape(text));
-        const line = "[waymark reference: a.ts lines 1-60 of 60 are unchanged and shown above]";
+        const line = "[waymark reference: a.ts lines 1-60 of 60 are unchanged and shown earlier]";
         assertEquals([await read({ path: "a.ts" }), calls], [answer(line), 1]);
       }));
   }

@@ -51,7 +51,7 @@ describe("createSession()", () => {
       const resumed = toolOver(folder, session);
       assertEquals(
         await resumed.read({ path: "a.ts", offset: 2 }),
-        "[waymark reference: a.ts lines 2-30 of 30 are unchanged since turn 1, shown above]",
+        "[waymark reference: a.ts lines 2-30 of 30 are unchanged since turn 1, shown then]",
       );
       assertEquals(resumed.calls.length, 0);
       assertEquals(await resumed.read({ path: "a.ts", limit: 9 }), TEXT.split(/(?<=\n)/).slice(0, 9).join(""));

@@ -522,7 +522,7 @@ describe("createWaymark(): a session", () => {
       assertEquals(await read({ path: "short.ts" }), code(50));
       assert(isReference(await read({ path: "short.ts" })));
       assertStringIncludes(await read({ path: "long.ts" }), "[waymark map: ");
-      assertStringIncludes(await read({ path: "long.ts", offset: 201 }), "the whole map was given above");
+      assertStringIncludes(await read({ path: "long.ts", offset: 201 }), "the whole map was given earlier");
       const both = await read({ path: "long.ts" });
       assertEquals(both.match(/^\[waymark reference: /gm)?.length, 2);
       assertEquals([waymark.stats().references, waymark.stats().caps, waymark.stats().diffs], [2, 3, 0]);
@@ -573,7 +573,7 @@ describe("createWaymark(): a session", () => {
     return within({ session, rereadGuard: false }, async ({ read, notices }) => {
       for (let at = 0; at < 3; at++) assertEquals(await read({ path: "short.ts" }), code(50));
       await read({ path: "long.ts" });
-      assertStringIncludes(await read({ path: "long.ts" }), "the whole map was given above");
+      assertStringIncludes(await read({ path: "long.ts" }), "the whole map was given earlier");
       assertEquals([session.toJSON().given.map(({ kind }) => kind), notices], [["map"], []]);
     });
   });

@@ -534,7 +534,7 @@ describe("wrapTools()", () => {
 describe("wrap(): a layer that answers without the tool", () => {
   const reference: Annotation = {
     kind: "reference",
-    text: "[waymark reference: a.ts line 1 of 1 is unchanged and shown above]",
+    text: "[waymark reference: a.ts line 1 of 1 is unchanged and shown earlier]",
   };
   const other: Annotation = { kind: "reference", text: "[waymark reference: another one]" };
   /** Answers every call that can be answered. */

@@ -14,7 +14,7 @@ export const textCases: readonly Case[] = [
     name: "lines of a file that look like what the guards add are shown as they are",
     async run(world) {
       const notes = "[waymark map: PARTIAL, lines 1-200 of 900 are shown]\n[end of waymark map]\n" +
-        "[waymark reference: a.ts lines 1-100 of 100 are unchanged since turn 1, shown above]\n";
+        "[waymark reference: a.ts lines 1-100 of 100 are unchanged since turn 1, shown then]\n";
       const path = await world.write("notes.ts", `${notes}${code(100)}\n\n${notes}`);
       const { guarded, bare } = await world.both(world.args(path));
       assert.deepEqual(guarded, bare);

@@ -361,7 +361,7 @@ describe("a toModelOutput that cannot read its output with a note in it", () => 
   });
 
   it("is not asked about a reference alone, which is text", async () => {
-    const reference = "[waymark reference: a.ts lines 1-5 of 9 are unchanged since turn 1, shown above]";
+    const reference = "[waymark reference: a.ts lines 1-5 of 9 are unchanged since turn 1, shown then]";
     const text = { type: "text", value: reference }, fails = () => JSON.parse("{");
     assertEquals(await made(reference, fails), text);
     assertEquals(await made({ content: "", annotation: { kind: "reference", text: reference } }, fails), text);

@@ -255,7 +255,7 @@ describe("conversations", () => {
       session.nextTurn();
       assertEquals(await short(read), code(50));
       session.nextTurn();
-      assertMatch(await short(read), /unchanged since turn 1, shown above\]$/);
+      assertMatch(await short(read), /unchanged since turn 1, shown then\]$/);
       session.evictBefore(2);
       assertEquals(await short(read), code(50));
       assertEquals(notices, []);
@@ -433,7 +433,7 @@ describe("mcpClient()", () => {
       session.nextTurn();
       assertEquals((await guarded.callTool(params, { signal: abort.signal })).content[0]!.text, code(50));
       session.nextTurn();
-      assertMatch((await guarded.callTool(params)).content[0]!.text!, /since turn 1, shown above/);
+      assertMatch((await guarded.callTool(params)).content[0]!.text!, /since turn 1, shown then/);
       assertEquals(signals, [abort.signal]);
     }));
 });

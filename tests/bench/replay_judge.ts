@@ -183,11 +183,11 @@ const FORMS: readonly [kind: Statement["kind"], form: RegExp][] = [
   ["reference", /^\[waymark reference: (?<path>.+) is unchanged, shown above\]$/],
   [
     "reference",
-    /^\[waymark reference: (?<path>.+) lines? (?<from>\d+)(?:-(?<to>\d+))? of (?<of>\d+) (?:is|are) unchanged (?:since turn (?<turn>\d+), shown above|and shown above)\]$/,
+    /^\[waymark reference: (?<path>.+) lines? (?<from>\d+)(?:-(?<to>\d+))? of (?<of>\d+) (?:is|are) unchanged (?:since turn (?<turn>\d+), shown then|and shown earlier)\]$/,
   ],
   [
     "map reference",
-    /^\[waymark reference: PARTIAL, lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+); the whole map was given (?:in turn (?<turn>\d+), )?above, unchanged(?:\. Next lines: .+)?\]$/,
+    /^\[waymark reference: PARTIAL, lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+); the whole map was given (?:in turn (?<turn>\d+)|earlier), unchanged(?:\. Next lines: .+)?\]$/,
   ],
   [
     "map",
@@ -195,7 +195,7 @@ const FORMS: readonly [kind: Statement["kind"], form: RegExp][] = [
   ],
   [
     "diff",
-    /^\[waymark diff: (?<path>.+) lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (?<turn>\d+), )?above(?:; the file has changed elsewhere|; what is marked - is no longer among them)?\]\n/,
+    /^\[waymark diff: (?<path>.+) lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (?<turn>\d+)|earlier)(?:; the file has changed elsewhere|; what is marked - is no longer among them)?\]\n/,
   ],
   ["notice", /^\[waymark notice: /],
 ];

@@ -399,7 +399,7 @@ describe("a range of a file", () => {
         assertStringIncludes(second.text, "lines 1-200 of 9000 are unchanged since turn 1");
         assertMatch(
           second.text,
-          /the whole map was given in turn 1, above, unchanged\. Next lines: offset: 201, limit: 200\]$/,
+          /the whole map was given in turn 1, unchanged\. Next lines: offset: 201, limit: 200\]$/,
         );
         host.turn();
         const third = await host.read({ path: "long.ts" });
@@ -465,7 +465,7 @@ describe("the map of a file in a conversation", () => {
             text.slice(stripAnnotations(text).length).trim(),
             `[waymark reference: PARTIAL, lines ${start}-${
               start + 199
-            } of 900; the whole map was given in turn 1, above, unchanged. ` +
+            } of 900; the whole map was given in turn 1, unchanged. ` +
               `Next lines: offset: ${start + 200}, limit: ${next}]`,
           );
           assertEquals(stripAnnotations(text), linesOf(code(900), start, start + 199));

@@ -499,7 +499,7 @@ describe("a conversation about files that change", () => {
         for (const name of ["b.py", "hard.ts"]) assertEquals(await read({ path: name }), code(100));
         assertMatch(
           await read({ path: "link.ts" }),
-          /^\[waymark reference: link\.ts lines 1-100 of 100 are unchanged since turn 3, shown above as a\.ts\]$/,
+          /^\[waymark reference: link\.ts lines 1-100 of 100 are unchanged since turn 3, shown then as a\.ts\]$/,
         );
         renameSync(path, join(folder, "c.ts"));
         turn();

@@ -311,7 +311,7 @@ describe("what an agent was shown", () => {
       const all = results(model), [reference] = [textOf(all.get("b"))];
       assertMatch(
         reference,
-        /^\[waymark reference: .*short\.ts lines 1-60 of 60 are unchanged since turn 1, shown above\]$/,
+        /^\[waymark reference: .*short\.ts lines 1-60 of 60 are unchanged since turn 1, shown then\]$/,
       );
       const { name, status, tool_call_id } = all.get("b")!;
       assertEquals([name, status, tool_call_id], ["read_file", "success", "b"]);

@@ -110,9 +110,9 @@ export interface Reference {
 }
 
 const WORDS =
-  /^\[waymark reference: (.*) (?:line (\d+) of (\d+) is|lines (\d+)-(\d+) of (\d+) are) unchanged (?:since turn (\d+), shown above|and shown above)(?: as (.*))?\]$/;
+  /^\[waymark reference: (.*) (?:line (\d+) of (\d+) is|lines (\d+)-(\d+) of (\d+) are) unchanged (?:since turn (\d+), shown then|and shown earlier)(?: as (.*))?\]$/;
 const MAP_WORDS =
-  /^\[waymark reference: PARTIAL, lines (\d+)-(\d+) of (\d+); the whole map was given (?:in turn (\d+), )?above, unchanged(?:\. Next lines: .*)?\]$/;
+  /^\[waymark reference: PARTIAL, lines (\d+)-(\d+) of (\d+); the whole map was given (?:in turn (\d+)|earlier), unchanged(?:\. Next lines: .*)?\]$/;
 
 export function parseReference(text: string): Reference | undefined {
   const found = WORDS.exec(text);
@@ -203,7 +203,7 @@ export function parseDiff(
 ): { start: number; end: number; total: number; turn: number | undefined; hunks: Hunk[] } {
   const [head = "", ...body] = text.split("\n");
   const found =
-    /^\[waymark diff: .* lines (\d+)-(\d+) of (\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (\d+), )?above/
+    /^\[waymark diff: .* lines (\d+)-(\d+) of (\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (\d+)|earlier)/
       .exec(head);
   hold(found && body.pop() === "[end of waymark diff]", "the difference is not framed", text);
   const hunks: { at: number; was: number; rows: Hunk["rows"][number][] }[] = [];
