@@ -235,6 +235,14 @@ export const toolUseMutations: readonly Mutation[] = [
     named: "loses what is beyond it, ends no process, and goes on without the limit (deno)",
   },
   {
+    guarantee: "a limit on the size of files ends no process that takes places for calls",
+    file: "src/tool_use/call_places.ts",
+    from: "    if (before % BYTES) outliveSizeLimit();\n",
+    to: "",
+    test: "faults/ledger_disk_test.ts",
+    named: "has places for calls up to it, and ends no process that asks for one more (deno)",
+  },
+  {
     guarantee: "the ledger is private",
     file: "src/tool_use/append_line.ts",
     from: "create: true, mode: 0o600 }",

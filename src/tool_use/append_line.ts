@@ -99,7 +99,7 @@ let outlives = false;
  * A torn line may come of a limit on the size of files (`ulimit -f`), and the next write beyond it would end the process by a
  * signal. Node and Bun ignore that one; Deno has to be told.
  */
-function outliveSizeLimit(): void {
+export function outliveSizeLimit(): void {
   if (outlives) return;
   outlives = true;
   try {

@@ -10,7 +10,7 @@
 
 import { WaymarkError } from "../errors.ts";
 import { freshToken } from "../summary/token.ts";
-import { openAppend } from "./append_line.ts";
+import { openAppend, outliveSizeLimit } from "./append_line.ts";
 
 /** Bytes of a place: a random code that nobody else has written, and the end of its line. */
 const BYTES = 17;
@@ -19,7 +19,9 @@ const BYTES = 17;
 export async function takePlace(path: string, open = openAppend): Promise<number> {
   const file = await open(path), own = `${freshToken("")}\n`;
   try {
-    const before = await file.size(), written = await file.write(new TextEncoder().encode(own));
+    const before = await file.size();
+    if (before % BYTES) outliveSizeLimit();
+    const written = await file.write(new TextEncoder().encode(own));
     if (written < BYTES) {
       throw new WaymarkError("cache", `Cannot append to ${path}: the disk took ${written} of ${BYTES} bytes`);
     }

@@ -24,6 +24,8 @@ export interface LedgerJob {
   readonly tells?: boolean;
   /** Rests so many milliseconds after each row. */
   readonly rests?: number;
+  /** Takes places for calls instead. */
+  readonly takes?: boolean;
   /** Is in the middle of one write all the time: a line of 32 MB, at once. */
   readonly writes?: boolean;
 }
@@ -32,6 +34,8 @@ export interface LedgerJob {
 export interface LedgerReport {
   readonly errors: number;
   readonly said: readonly string[];
+  /** Places it took. */
+  readonly taken?: number;
 }
 
 /** The row a process writes: all of its text follows from its id, so that a torn or mixed one shows. */
@@ -65,12 +69,14 @@ async function write({ root, session }: LedgerJob): Promise<void> {
 }
 
 async function main(job: LedgerJob): Promise<void> {
-  const { root, session, name, count = Infinity, at = 0, tells = false, rests = 0 } = job;
+  const { root, session, name, count = Infinity, at = 0, tells = false, rests = 0, takes = false } = job;
   const said: string[] = [];
   if (job.writes) return await write(job);
   const ledger = openLedger({ root, session, retentionDays: 7, onError: ({ message }) => said.push(message) });
   if (at > Date.now()) await new Promise((resolve) => setTimeout(resolve, at - Date.now()));
-  for (let index = 0; index < count; index++) {
+  let taken = 0;
+  for (let index = 0; takes && index < count; index++) if (await ledger.take() !== undefined) taken++;
+  for (let index = 0; !takes && index < count; index++) {
     ledger.append(taggedRow(name, index));
     if (!tells && index % 5) continue; // a few at a time, so that the processes take turns
     await ledger.settled();
@@ -78,7 +84,7 @@ async function main(job: LedgerJob): Promise<void> {
     if (rests) await new Promise((resolve) => setTimeout(resolve, rests));
   }
   await ledger.settled();
-  const report: LedgerReport = { errors: ledger.errors, said };
+  const report: LedgerReport = { errors: ledger.errors, said, ...takes && { taken } };
   console.log(JSON.stringify(report));
 }
 

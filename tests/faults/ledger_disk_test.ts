@@ -25,6 +25,7 @@ import { isWholeRow, type LedgerJob, type LedgerReport, taggedRow } from "./ledg
 import { runProgram, type Runtime, runtimes } from "./processes.ts";
 
 const child = "tests/faults/ledger_child.ts", NAME = ".summaries/tool-use/s.jsonl";
+const PLACES = ".summaries/tool-use/s.calls";
 const isRoot = process.getuid?.() === 0;
 const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -162,6 +163,18 @@ describe("a ledger under a limit on the size of files", { timeout: 60_000 }, () 
         assertEquals(kept.size, count - errors);
         assertEquals(await runProgram(runtime, child, { ...job, name: "y" }), { errors: 0, said: [] });
         assertEquals([...(await loadSummaries(root, "s")).keys()].length, kept.size + count);
+      }));
+
+    it(`has places for calls up to it, and ends no process that asks for one more (${runtime.name})`, () =>
+      inFolder(async (root) => {
+        const path = put(root, PLACES, "");
+        truncateSync(path, LIMIT - 40);
+        const job = { root, session: "s", name: "x", count: 6, takes: true };
+        const { taken, said } = await inShell("ulimit -f 200000", runtime, job);
+        assertEquals([taken, statSync(path).size], [2, LIMIT]);
+        assertMatch(said[0]!, /the disk took 6 of 17 bytes/);
+        assertEquals((await inShell("ulimit -f 200000", runtime, job)).taken, 0);
+        assertEquals(await runProgram(runtime, child, job), { errors: 0, said: [], taken: 6 });
       }));
   }
 });
