@@ -78,10 +78,18 @@ export interface Claude {
   close(): Promise<void>;
 }
 
-/** Starts Claude Code in a folder. */
-export async function startClaude({ root, script, options, home: given }: ClaudeSetup): Promise<Claude> {
-  const home = given ?? realpathSync(mkdtempSync(join(tmpdir(), "waymark-home-")));
-  const requests: Request[] = [], messages: SDKMessage[] = [];
+/** The model, on loopback. */
+export interface ScriptedApi {
+  /** All requests so far. */
+  readonly requests: readonly Request[];
+  /** What a Claude Code needs in its environment to ask this model and nobody else, with a home directory. */
+  environment(home: string): Record<string, string>;
+  close(): Promise<void>;
+}
+
+/** Starts the model. */
+export async function startApi(script: Script): Promise<ScriptedApi> {
+  const requests: Request[] = [];
   const api = createServer(async (incoming, response) => {
     let text = "";
     for await (const chunk of incoming) text += chunk;
@@ -107,6 +115,31 @@ export async function startClaude({ root, script, options, home: given }: Claude
   });
   await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
   const { port } = api.address() as { port: number };
+  return {
+    requests,
+    environment: (home) => ({
+      PATH: process.env["PATH"] ?? "",
+      HOME: home,
+      CLAUDE_CONFIG_DIR: join(home, ".claude"),
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
+      ANTHROPIC_API_KEY: "sk-ant-no-key",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_ERROR_REPORTING: "1",
+      DISABLE_AUTOUPDATER: "1",
+    }),
+    close: () =>
+      new Promise<void>((resolve) => {
+        api.close(() => resolve());
+        api.closeAllConnections();
+      }),
+  };
+}
+
+/** Starts Claude Code in a folder. */
+export async function startClaude({ root, script, options, home: given }: ClaudeSetup): Promise<Claude> {
+  const home = given ?? realpathSync(mkdtempSync(join(tmpdir(), "waymark-home-")));
+  const api = await startApi(script), { requests } = api, messages: SDKMessage[] = [];
 
   const said: string[] = [];
   let wake = (): void => {}, isOver = false;
@@ -130,18 +163,7 @@ export async function startClaude({ root, script, options, home: given }: Claude
       settingSources: [],
       stderr: () => {},
       ...options,
-      env: {
-        PATH: process.env["PATH"] ?? "",
-        HOME: home,
-        CLAUDE_CONFIG_DIR: join(home, ".claude"),
-        ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
-        ANTHROPIC_API_KEY: "sk-ant-no-key",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-        DISABLE_TELEMETRY: "1",
-        DISABLE_ERROR_REPORTING: "1",
-        DISABLE_AUTOUPDATER: "1",
-        ...options?.env,
-      },
+      env: { ...api.environment(home), ...options?.env },
     },
   });
   let answered = Promise.withResolvers<void>();
@@ -171,10 +193,7 @@ export async function startClaude({ root, script, options, home: given }: Claude
       answered.promise.catch(() => {});
       wake();
       await reading.catch(() => {});
-      await new Promise<void>((resolve) => {
-        api.close(() => resolve());
-        api.closeAllConnections();
-      });
+      await api.close();
       if (given === undefined) rmSync(home, { recursive: true, force: true });
     },
   };
