@@ -10,10 +10,11 @@
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import { estimateTokens, renderMap, renderMapReference, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
 import type { GuardParts, ReadGuardOptions, Shortened, ShortenedCall, Told } from "./guard_types.ts";
-import { lineRange, spanLines } from "./lines.ts";
+import { countLines, lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason } from "./maps.ts";
 import { checkNames, guardsName } from "./probe.ts";
 import { createProject } from "./project.ts";
+import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
 import { conversationOf } from "./session.ts";
 import { scanner } from "./summary/scanner.ts";
@@ -117,7 +118,10 @@ export function guardReads(parts: GuardParts): Middleware {
       const text = map.render({ start, end, describe, unchecked, referred });
       const asked = spanLines(lines, start, call.count), left = estimateTokens(size * (asked - shown) / lines);
       emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text.length) });
-      const told = annotated(outcome, {
+      const { stands } = outcome;
+      const isSame = (text: string): boolean =>
+        exactLines(text, decode(window()) + more(Infinity), "") >= countLines(text);
+      const told = annotated({ ...outcome, ...stands && { stands: (text) => stands(text) && isSame(text) } }, {
         kind,
         text,
         path,

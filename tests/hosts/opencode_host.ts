@@ -163,7 +163,7 @@ describe("opencode", { skip: isMissing }, () => {
       assertEquals(await text({ filePath }), whole);
       assertMatch(
         await text({ filePath }),
-        /^\[waymark reference: \S+ lines 1-120 of 120 are unchanged since turn 1, shown above\]$/,
+        /^\[waymark reference: \S+ lines 1-120 of 120 are unchanged since turn 1, shown then\]$/,
       );
       await opencode.call("POST", `/session/${session}/summarize`, folder, { providerID: "scripted", modelID: "m" });
       assertEquals(await text({ filePath }), whole);

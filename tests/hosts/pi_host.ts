@@ -187,7 +187,7 @@ describe("pi", { skip: isOld ? "pi 1.6 needs Node 22.19" : false }, () => {
       assertEquals(rest, []);
       assertMatch(
         reference!,
-        /^\[waymark reference: short\.ts lines 1-120 of 120 are unchanged since turn 1, shown above\]$/,
+        /^\[waymark reference: short\.ts lines 1-120 of 120 are unchanged since turn 1, shown then\]$/,
       );
       const shown = requests.at(-1)!.filter(({ toolCallId }) => toolCallId === "call_1");
       assertEquals(textsOf(shown[0]), [code(120)]);
@@ -235,7 +235,7 @@ describe("pi", { skip: isOld ? "pi 1.6 needs Node 22.19" : false }, () => {
       const [, note] = await texts({ path: "long.ts", offset: 301 });
       assertMatch(
         note!,
-        /^\[waymark reference: PARTIAL, lines 301-500 of 1000; the whole map was given in turn \d+, above/,
+        /^\[waymark reference: PARTIAL, lines 301-500 of 1000; the whole map was given in turn \d+/,
       );
     }));
 
