@@ -5,6 +5,7 @@
  */
 
 import { compactionMutations } from "./mutations_compaction.ts";
+import { hostMutations } from "./mutations_hosts.ts";
 import { toolUseMutations } from "./mutations_tool_use.ts";
 
 /** One line of the source, broken on purpose. */
@@ -547,4 +548,5 @@ export const mutations: readonly Mutation[] = [
   },
   ...toolUseMutations,
   ...compactionMutations,
+  ...hostMutations,
 ];

@@ -1,0 +1,107 @@
+/**
+ * The mutations of what stands between Waymark and its hosts.
+ *
+ * @module
+ */
+
+import type { Mutation } from "./mutations.ts";
+
+/** All of them. */
+export const hostMutations: readonly Mutation[] = [
+  {
+    guarantee: "a read that could not be vouched for runs as asked the next time",
+    file: "src/hooked.ts",
+    from: "    if (isShort && (outcome.again || silent)) owe(key);\n",
+    to: "",
+    test: "hooked_test.ts",
+    named: "says which lines were asked for and why, and makes the same read as asked the next time",
+  },
+  {
+    guarantee: "a shortened read that failed is told",
+    file: "src/hooked.ts",
+    from: "outcome.again && isShort ? [remainder(read, outcome, attempt)] : outcome.annotations",
+    to: "outcome.annotations",
+    test: "hooked_test.ts",
+    named: "tells of a shortened read that failed",
+  },
+  {
+    guarantee: "halves leave nothing pending",
+    file: "src/hooked.ts",
+    from: "    between.delete(callId);\n    const failed",
+    to: "    const failed",
+    test: "hooked_test.ts",
+    named: "says what belongs beside a result, once",
+  },
+  {
+    guarantee: "conversations are apart",
+    file: "src/session_pool.ts",
+    from: "get: (id) => put(id, sessions.get(id) ??",
+    to: 'get: (id) => put("", sessions.get("") ??',
+    test: "adapters/claude_test.ts",
+    named: "belong to one conversation: other sessions and sub-agents are apart",
+  },
+  {
+    guarantee: "nothing refers back where the API takes results out",
+    file: "src/edited_by_api.ts",
+    from: "  return (Array.isArray(edits) ? edits.some(isEdit) : Boolean(edits)) ||\n",
+    to: "  return false ||\n",
+    test: "adapters/ai_test.ts",
+    named: "refer to nothing where the provider is told to take results out by itself",
+  },
+  {
+    guarantee: "the hooks for Claude decide about no permission",
+    file: "src/adapters/claude.ts",
+    from: '    return { hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput:',
+    to: '    return { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "allow", updatedInput:',
+    test: "adapters/claude_test.ts",
+    named: "is shortened, and no hook decides about a permission",
+  },
+  {
+    guarantee: "a read whose call cannot be kept is not shortened",
+    file: "src/hook/answer.ts",
+    from: "    if (!await state.put(callName(input, callId), JSON.stringify({ version: 1, args }))) continue;\n",
+    to: "    await state.put(callName(input, callId), JSON.stringify({ version: 1, args }));\n",
+    test: "hook_test.ts",
+    named: "shortens nothing where it cannot keep what was asked: a link, a file, or a folder in the way",
+  },
+  {
+    guarantee: "a client narrows the server's folders and never widens them",
+    file: "src/mcp/roots.ts",
+    from: "return commonFolders(own, named);",
+    to: "return named ?? own;",
+    test: "mcp/roots_test.ts",
+    named: "are narrowed by what the client names, and never widened",
+  },
+  {
+    guarantee: "the server reads nothing outside of its folders",
+    file: "src/mcp/folders.ts",
+    from: "  if (!folder) refuse(path, outside);\n  return { real, folder };",
+    to: "  return { real, folder: folder ?? first };",
+    test: "mcp/folders_test.ts",
+    named: "is refused by whatever name, and what is there is not told",
+  },
+  {
+    guarantee: "a link swapped in leads nowhere",
+    file: "src/mcp/folders.ts",
+    from: "if (await isStillThere(handle, real)) return",
+    to: "if (handle) return",
+    test: "mcp/folders_test.ts",
+    named: "is not read so on Deno with leave for the folder only, where the system cannot be asked",
+  },
+  {
+    guarantee: "repeated reads are given again where no host says what has left",
+    file: "src/waymark.ts",
+    from: "    if (!known?.untracked || rereadGuard) return known;\n",
+    to: "    if (known) return known;\n",
+    test: "mcp/calls_test.ts",
+    named: "is given again, whatever ids the client sends: nobody says what has left its conversation",
+  },
+  {
+    guarantee: "a case that was left out is not passed",
+    file: "src/conformance.ts",
+    from: "    if (reason === undefined) test(",
+    to: '    if (reason !== "") test(',
+    test: "conformance_test.ts",
+    named: "passes no case that a host says it cannot meet: it is skipped, with the reason",
+  },
+];
