@@ -29,14 +29,30 @@ export const claudeCodec: Codec = {
   text(response) {
     const { type, file } = (response ?? {}) as { type?: unknown; file?: { content?: unknown } };
     const content = type === "text" ? file?.content : undefined;
-    return typeof content === "string" && !STUB.test(content) ? content : undefined;
+    return typeof content === "string" && !isStub(content) ? content : undefined;
   },
   annotate: (response) => response,
 };
 
-/** What Claude Code itself says in place of lines that it has given already. */
+/** What Claude Code itself says in place of lines that it has given already. A file may begin with these words, but goes on. */
 const STUB =
   /^(?:File unchanged since last read\.|Wasted call — file unchanged|<system-reminder>This file is already in)/;
+const MOST_STUB_LINES = 4;
+
+function isStub(content: string): boolean {
+  return STUB.test(content) && content.split("\n", MOST_STUB_LINES + 1).length <= MOST_STUB_LINES;
+}
+
+/**
+ * Whether an answer of `Read` is known to hold none of a file's lines. One of a form that nobody knows yet may hold some, and
+ * then the model must be told that they are not all.
+ */
+export function hasNoLines(response: unknown): boolean {
+  const { type, file } = (response ?? {}) as { type?: unknown; file?: { content?: unknown } };
+  return OTHERS.has(type) || (typeof file?.content === "string" && isStub(file.content));
+}
+
+const OTHERS: ReadonlySet<unknown> = new Set(["image", "notebook", "pdf", "parts", "file_unchanged"]);
 
 /**
  * An answer of `Read` without a line in it. A text of none would be told as an empty file, and a text of ours be numbered like
@@ -58,7 +74,12 @@ const TAGS = /<(?=\s*\/?\s*(?:system-reminder|persisted-output)\b)/gi;
  * says which read it is about.
  */
 export function noteOf(path: string, text: string): string {
-  return `About the Read of ${clean(path)}:\n${text}`.replace(TAGS, "(");
+  return withoutTags(`About the Read of ${clean(path)}:\n${text}`);
+}
+
+/** A text that cannot leave Claude Code's frame. */
+export function withoutTags(text: string): string {
+  return text.replace(TAGS, "(");
 }
 
 /**

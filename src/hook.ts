@@ -3,7 +3,7 @@
  * `.claude/settings.json`.
  *
  * ```sh
- * deno run --allow-read jsr:@waymark/waymark/hook settings
+ * deno run --no-lock --allow-read jsr:@waymark/waymark/hook settings
  * npx jsr add @waymark/waymark && node node_modules/@waymark/waymark/src/hook.js settings
  * bunx jsr add @waymark/waymark && bun node_modules/@waymark/waymark/src/hook.js settings
  * ```
@@ -11,8 +11,13 @@
  * One process runs before a `Read` and another after it. It reads the event on standard input and answers on standard output.
  *
  * Promised: exit code 0 whatever happens, and never a decision about permissions, so that no read is ever blocked; nothing on
- * standard error but with `--verbose`; an end after 10 seconds, or 60 where a model makes the maps. No model is asked but with
- * `--model`, and then for files of the project alone. A read that is not too long starts nothing and writes nothing.
+ * standard error but with `--verbose`; no map is made for longer than 10 seconds, or 60 where a model makes it, and 5 seconds
+ * later all is over. A read that is not too long starts nothing and writes nothing. Claude Code runs hooks before it asks a person
+ * for leave: until a read is made, its file is looked at here and nowhere else. No model is asked but with `--model`, then only of
+ * files of the project, and only after Claude Code has read them.
+ *
+ * What is kept lies in the project, in `.summaries/`, which git does not see: maps, and for a week the middle of notes that are too
+ * long for Claude Code to hand on. Nothing is shortened where that folder cannot be written, nor in the home directory itself.
  * Absent: references to lines shown before, since no process sees the conversation.
  *
  * @module
@@ -38,7 +43,7 @@ const HELP = `Usage: hook [options] < event.json
   --root <dir>         the project's root (default: the nearest one above the folder of the event)
   --max-lines <count>  lines a Read may return before it is shortened (default: 200)
   --outline            tree-sitter makes the maps (default: a line scanner)
-  --model <name>       a model of Anthropic makes the maps, with ANTHROPIC_API_KEY (default: none)
+  --model <name>       a model of Anthropic makes the maps of what was read, with ANTHROPIC_API_KEY (default: none)
   --timeout <seconds>  how long it may take (default: 10, and 60 with a model)
   --verbose            say on standard error what went wrong
 `;
@@ -65,8 +70,8 @@ export async function main(argv: readonly string[], io: HookIo = processIo()): P
     if (argv.includes("--help")) await io.write(HELP);
     else if (isSettings) await io.write(await printSettings(argv, { ...setup, runtime, deadlineMs }));
     else {
-      const signal = AbortSignal.timeout(deadlineMs);
-      await Promise.race([ended(signal), answerEvent(io, { ...setup, signal, tell, timeoutMs: deadlineMs * 0.9 })]);
+      const signal = AbortSignal.timeout(deadlineMs), end = AbortSignal.timeout(deadlineMs + LATE_MS);
+      await Promise.race([ended(end), answerEvent(io, { ...setup, signal, tell, timeoutMs: deadlineMs * 0.9 })]);
     }
   } catch (error) {
     tell(error instanceof Error ? error.message : String(error));
@@ -74,11 +79,16 @@ export async function main(argv: readonly string[], io: HookIo = processIo()): P
   return 0;
 }
 
+/** How long what is late may still say that a read was cut. Claude Code waits twice as much longer. */
+const LATE_MS = 5000;
+
 async function answerEvent(io: HookIo, setup: HookSetup): Promise<void> {
-  const event: unknown = JSON.parse(await io.read());
+  const text = await Promise.race([io.read(), ended(setup.signal)]);
+  if (text === undefined) return;
+  const event: unknown = JSON.parse(text);
   if (typeof event !== "object" || event === null) return;
   const { answer } = await import("./hook/answer.ts"), output = await answer(event, setup);
-  if (output && !setup.signal.aborted) await io.write(JSON.stringify(output));
+  if (output) await io.write(JSON.stringify(output));
 }
 
 async function printSettings(
@@ -118,8 +128,8 @@ function readArguments(argv: readonly string[]): Arguments {
 }
 
 /** Resolves when the time is over, and never before. */
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+function ended(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
 }
 
 if (isProgram(import.meta)) {

@@ -1,7 +1,15 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { claudeCodec, conversationId, emptyAnswer, inParts, MOST_CONTEXT, noteOf } from "../src/claude_code.ts";
+import {
+  claudeCodec,
+  conversationId,
+  emptyAnswer,
+  hasNoLines,
+  inParts,
+  MOST_CONTEXT,
+  noteOf,
+} from "../src/claude_code.ts";
 
 describe("a conversation", () => {
   it("is named by its session, a sub-agent's by both", () => {
@@ -38,6 +46,30 @@ describe("the answers of Read", () => {
       ...stubs.map((content) => ({ type: "text", file: { content } })),
     ];
     for (const answer of others) assertEquals(claudeCodec.text(answer), undefined, JSON.stringify(answer));
+  });
+
+  it("are a file's text also where the file begins with those words", () => {
+    const content = `File unchanged since last read. Not so.\n${"line\n".repeat(300)}`,
+      answer = { type: "text", file: { content } };
+    assertEquals([claudeCodec.text(answer), hasNoLines(answer)], [content, false]);
+  });
+
+  it("have no lines where that is known; of a form that is not known they may have some", () => {
+    const stub = { content: "File unchanged since last read. The content is still current." };
+    for (const type of ["image", "notebook", "pdf", "parts", "file_unchanged"]) assert(hasNoLines({ type, file: {} }));
+    assert(hasNoLines({ type: "text", file: stub }));
+    for (
+      const answer of [
+        { type: "text", file: { content: "a" } },
+        { type: "lines", lines: ["a"] },
+        "1\ta",
+        null,
+        undefined,
+        7,
+      ]
+    ) {
+      assert(!hasNoLines(answer), JSON.stringify(answer));
+    }
   });
 
   it("carry no annotation: it goes beside them", () => {

@@ -38,6 +38,8 @@ export async function hook(
   if (input !== null) child.stdin.end(typeof input === "string" ? input : JSON.stringify(input));
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   child.stdin.destroy();
+  // What Deno says of a checkout's folder of packages when several begin at once; a user's has none.
+  stderr = stderr.replace(/^Blocking waiting for file lock .*\n/gm, "");
   return { code, stdout, stderr, answer: stdout === "" ? undefined : JSON.parse(stdout) };
 }
 

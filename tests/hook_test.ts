@@ -245,9 +245,6 @@ describe("an answer that is no text of the file's", { timeout: 120_000 }, () => 
         { type: "text", file: { filePath: long, content: unchanged, numLines: 1, startLine: 1, totalLines: 1 } },
         { type: "image", file: { base64: "", type: "image/png", originalSize: 3 } },
         { type: "notebook", file: { filePath: long, cells: [] } },
-        "text",
-        null,
-        3,
       ];
       for (const tool_response of answers) {
         await hook(before(root, { file_path: long }));
@@ -257,6 +254,28 @@ describe("an answer that is no text of the file's", { timeout: 120_000 }, () => 
           JSON.stringify(tool_response),
         );
       }
+    });
+  });
+});
+
+describe("an answer of a form that nobody knows", { timeout: 120_000 }, () => {
+  it("is told of as cut", async () => {
+    await inProject(async ({ root, long }) => {
+      const tool_input = { file_path: long, limit: 200 };
+      for (const tool_response of [{ type: "lines", lines: ["a"] }, "1\ta", undefined]) {
+        await hook(before(root, { file_path: long }));
+        assertStringIncludes(
+          said(await hook(event("PostToolUse", root, { tool_input, tool_response })))!,
+          "PARTIAL, lines 1-200 of 390 were asked for, what came back was not checked",
+        );
+      }
+    });
+  });
+
+  it("is none where the file itself begins with Claude Code's own words", async () => {
+    await inProject(async ({ root }) => {
+      const path = put(root, "a.ts", `File unchanged since last read.\n${code(300)}`);
+      assertStringIncludes(said((await read(root, { file_path: path }))[1])!, "PARTIAL, lines 1-200 of 301 are shown");
     });
   });
 });
@@ -343,6 +362,24 @@ describe("whatever happens, the hook", { timeout: 120_000 }, () => {
     assertEquals([code, stdout, stderr], [0, "", ""]);
   });
 
+  it("that is late still says that a read was cut", async () => {
+    await inProject(async ({ root, long }) => {
+      await hook(before(root, { file_path: long }));
+      const input = JSON.stringify(after(root, { file_path: long, limit: 200 }));
+      let output = "";
+      const io = {
+        read() {
+          for (const from = Date.now(); Date.now() - from < 1100;); // a machine with other things to do
+          return Promise.resolve(input);
+        },
+        write: (text: string) => void (output += text),
+        complain() {},
+      };
+      assertEquals(await main(["--root", root, "--timeout", "1"], io), 0);
+      assertStringIncludes(output, "at most lines 1-200 were read, the file may go on");
+    });
+  });
+
   it("shortens nothing where it cannot keep what was asked: a link, a file, or a folder in the way", async () => {
     await inProject(async ({ root, long }) => {
       await inFolder(async (elsewhere) => {
@@ -416,6 +453,19 @@ describe("whatever happens, the hook", { timeout: 120_000 }, () => {
     });
   });
 
+  it("keeps the middle of a long note for a session that is resumed", async () => {
+    await inProject(async ({ root, long }) => {
+      await read(root, { file_path: long });
+      const [note] = left(root);
+      await hook(before(root, { file_path: long }, { tool_use_id: "toolu_2" }));
+      await hook(event("SessionEnd", root, { reason: "other" }));
+      assertEquals([left(root), note!.endsWith(".txt")], [[note], true]);
+      utimesSync(join(root, ".summaries/hook", note!), 1, 1);
+      await hook(event("SessionEnd", root, { reason: "other" }));
+      assertEquals(left(root), []);
+    });
+  });
+
   it("forgets what nobody comes for: at the end of a session its own, after a week all", async () => {
     await inProject(async ({ root, long }) => {
       const other = { session_id: "another", tool_use_id: "toolu_9" },
@@ -454,20 +504,55 @@ describe("with a model the hook", { timeout: 120_000 }, () => {
     regions: [{ start: 1, end: 390, kind: "function", name: "f1", note: "adds" }],
   });
 
-  it("has one map made by it, in the process before the read, and none of a file outside the project", async () => {
+  it("has one map made by it, after the read and never before it, and none of a file outside the project", async () => {
     await inProject(async ({ root, long }) => {
       const api = await startMessagesApi({ replies: [message(summary)] });
       const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url }, flags = ["--model", "claude-haiku-5-5"];
       const first = await hook(before(root, { file_path: long }), flags, { env });
-      assertEquals(changed(first)?.limit, 200);
+      assertEquals([changed(first)?.limit, api.requests.length], [200, 0]);
       const second = await hook(after(root, { file_path: long, limit: 200 }), flags, { env });
       assertStringIncludes(said(second)!, "Adds numbers to numbers.");
       assertEquals(api.requests.length, 1);
+      const again = { tool_use_id: "toolu_2" };
+      await hook(before(root, { file_path: long }, again), flags, { env });
+      assertStringIncludes(
+        said(await hook(after(root, { file_path: long, limit: 200 }, again), flags, { env }))!,
+        "Adds numbers to numbers.",
+      );
       await inFolder(async (elsewhere) => {
-        const outside = await hook(before(root, { file_path: put(elsewhere, "a.ts", code(300)) }), flags, { env });
-        assertEquals(outside.stdout, "");
+        const path = put(elsewhere, "a.ts", code(300));
+        assertEquals(changed(await hook(before(root, { file_path: path }), flags, { env }))?.limit, 200);
+        const outside = await hook(after(root, { file_path: path, limit: 200 }), flags, { env });
+        assertStringIncludes(said(outside)!, "Made by a line scanner");
       });
       assertEquals(api.requests.length, 1);
+      await api.close();
+    });
+  });
+
+  it("asks nothing of it for a read that failed", async () => {
+    await inProject(async ({ root, long }) => {
+      const api = await startMessagesApi({ replies: [message(summary)] });
+      const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url }, flags = ["--model", "claude-haiku-5-5"];
+      await hook(before(root, { file_path: long }), flags, { env });
+      const failed = { tool_input: { file_path: long, limit: 200 }, error: "too large" };
+      assertStringIncludes(
+        said(await hook(event("PostToolUseFailure", root, failed), flags, { env }))!,
+        "shortened to lines 1-200 and failed",
+      );
+      assertEquals(api.requests.length, 0);
+      await api.close();
+    });
+  });
+
+  it("that never answers is not waited for longer than was said, and the read is told of", async () => {
+    await inProject(async ({ root, long }) => {
+      const api = await startMessagesApi({ replies: [{ kind: "hang" }] });
+      const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url };
+      const flags = ["--model", "claude-haiku-5-5", "--timeout", "2"];
+      await hook(before(root, { file_path: long }), flags, { env });
+      const second = await hook(after(root, { file_path: long, limit: 200 }), flags, { env });
+      assert(/lines 1-200 (?:of 390 are shown|were read)/.test(said(second)!));
       await api.close();
     });
   });

@@ -32,7 +32,7 @@
  * @module
  */
 
-import { claudeCodec, conversationId, emptyAnswer, inParts, isName, noteOf } from "../claude_code.ts";
+import { claudeCodec, conversationId, emptyAnswer, hasNoLines, inParts, isName, noteOf } from "../claude_code.ts";
 import type { ClaudeHook, ClaudeHookInput, ClaudeHookOutput, ClaudeHooks, ClaudeTool } from "../claude_types.ts";
 import { dialects } from "../dialects.ts";
 import { checkNumbers, quiet } from "../errors.ts";
@@ -133,13 +133,11 @@ export function claudeHooks(waymark: Pick<Waymark, "middleware">, options: Claud
     return { hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput: made as Record<string, unknown> } };
   });
 
-  /** What to say of a call that was made; nothing where its answer is no text of the file's, as of an image. */
+  /** What to say of a call that was made; nothing where a person stopped it or its answer has no lines, as an image has none. */
   const finish = async (input: ClaudeHookInput, callId: string): Promise<HookVerdict | undefined> => {
-    const { tool_response: result, error } = input;
-    if (error !== undefined) return await reads.finish(callId, { error, failed: true });
-    if (claudeCodec.text(result) !== undefined) return await reads.finish(callId, { result });
-    reads.drop(callId);
-    return undefined;
+    const { tool_response: result, error, is_interrupt } = input;
+    if (is_interrupt === true || (error === undefined && hasNoLines(result))) return void reads.drop(callId);
+    return await reads.finish(callId, error === undefined ? { result } : { error, failed: true });
   };
   const noteFor = ({ tool_input }: ClaudeHookInput, { annotations, text }: HookVerdict): string =>
     noteOf(annotations[0]?.path ?? dialect.parse(tool_input)?.path ?? "", text);
@@ -179,14 +177,15 @@ export function claudeHooks(waymark: Pick<Waymark, "middleware">, options: Claud
 
   /** All calls of a turn are over: what was not made is forgotten, and what was given is read with the next request. */
   const afterBatch = hook((input) => {
-    const calls = Array.isArray(input.tool_calls) ? input.tool_calls as ClaudeHookInput[] : [];
+    sessionOf(input).nextTurn();
     const topLevel = !isName(input.agent_id);
-    for (const { tool_use_id: callId, tool_name, tool_input: args, tool_response: result } of calls) {
+    for (const call of Array.isArray(input.tool_calls) ? input.tool_calls : []) {
+      const { tool_use_id: callId, tool_name: tool, tool_input: args, tool_response: result } = (call ??
+        {}) as ClaudeHookInput;
       if (!isName(callId)) continue;
       reads.drop(callId);
-      digests?.accept({ callId, tool: String(tool_name), args, result, topLevel });
+      if (isName(tool)) digests?.accept({ callId, tool, args, result, topLevel });
     }
-    sessionOf(input).nextTurn();
     return {};
   });
   const forget = hook((input) => (sessionOf(input).reset(), {}));

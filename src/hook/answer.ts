@@ -2,18 +2,19 @@
  * What a hook answers to an event of Claude Code: one process before a `Read`, another one after it.
  *
  * Promised: a read is only ever shortened where what was asked is kept for the process after it, so that the model is told; a
- * read that is short, or not to be guarded, costs a look at the file's size and 200 lines, and writes nothing.
+ * read that is short, or not to be guarded, costs a look at the file's size and 200 lines, and writes nothing; no model is asked
+ * before the read, which Claude Code, or a person, may yet refuse.
  *
  * @module
  */
 
-import { claudeCodec, conversationId, isName, noteOf } from "../claude_code.ts";
+import { claudeCodec, conversationId, hasNoLines, isName, noteOf } from "../claude_code.ts";
 import type { ClaudeHookInput, ClaudeHookOutput } from "../claude_types.ts";
 import { dialects } from "../dialects.ts";
-import { disk } from "../files.ts";
+import { disk, realOr } from "../files.ts";
 import type { HookResult } from "../hooked.ts";
 import { lineWindow } from "../lines.ts";
-import { findRoot, toDiskPath } from "../paths.ts";
+import { findRoot, pathKey, toDiskPath } from "../paths.ts";
 import { guardsName } from "../probe.ts";
 import type { ReadSpan } from "../types.ts";
 import type { GuardSetup } from "./guards.ts";
@@ -23,7 +24,7 @@ import { type HookState, openState } from "./state.ts";
 export interface HookSetup extends Omit<GuardSetup, "root" | "onFailure"> {
   /** The project's root. Default: the nearest one above the folder Claude Code is in. */
   readonly root?: string | undefined;
-  /** Ends everything. */
+  /** Ends the making of maps. What was cut is told of all the same. */
   readonly signal: AbortSignal;
 }
 
@@ -60,26 +61,17 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
   const { tool_input: args } = input, span = dialect.parse(args);
   if (!span || !isLong(span, input, setup)) return undefined;
   for (const root of rootsOf(input, setup)) {
-    const state = stateOf(root, input), kept = JSON.stringify({ version: 1, args }), name = callName(input, callId);
+    const state = stateOf(root, input);
     if (await state.take(owedName(span, input)) !== undefined) return undefined; // promised: this time as asked
-    const general = openState(root, ""),
-      isPaused = setup.model !== undefined && (await general.age("pause") ?? Infinity) < PAUSE_MS;
-    const model = isPaused ? undefined : setup.model;
-    // What a model is paid for must not be lost: with one, state is kept first.
-    if (model !== undefined && !await state.put(name, kept)) continue;
     const [{ openGuards }, { foresee }] = await Promise.all([import("./guards.ts"), import("../replay.ts")]);
-    const pauses: Promise<unknown>[] = [], onFailure = () => void pauses.push(general.put("pause", "{}"));
-    const waymark = await openGuards({ ...setup, root, model, onFailure });
+    const waymark = await openGuards({ ...setup, root, model: undefined });
     const made = await foresee(waymark.middleware, { args, facts: factsOf(input, callId, setup) }, {
       dialect,
       codec: claudeCodec,
     });
-    await Promise.all([waymark.close(), ...pauses]);
-    if (made === args) {
-      if (model !== undefined) await state.take(name);
-      return undefined;
-    }
-    if (model === undefined && !await state.put(name, kept)) continue;
+    await waymark.close();
+    if (made === args) return undefined;
+    if (!await state.put(callName(input, callId), JSON.stringify({ version: 1, args }))) continue;
     return { hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput: made as Record<string, unknown> } };
   }
   return undefined;
@@ -92,7 +84,7 @@ async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): 
     const isFailure = input.hook_event_name === "PostToolUseFailure";
     if (input.is_interrupt === true) return undefined;
     const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
-    if (!isFailure && claudeCodec.text(input.tool_response) === undefined) return undefined;
+    if (!isFailure && hasNoLines(input.tool_response)) return undefined;
     const asked = dialect.parse(kept.args), made = dialect.parse(input.tool_input);
     if (!asked || !made || isSame(asked, made)) return undefined; // another hook had the last word
     const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
@@ -120,21 +112,31 @@ interface Made {
   readonly made: ReadSpan;
 }
 
-/** What to say of a read, and whether the same one is to go on as asked. No model is asked again: its map is kept. */
+/** What to say of a read, and whether the same one is to go on as asked. */
 async function sayOf(args: unknown, read: Made): Promise<{ text: string | undefined; owed: boolean }> {
   const { input, callId, setup, root, result, asked, made } = read;
   const { cutVerdict, replay } = await import("../replay.ts");
   try {
-    const { openGuards } = await import("./guards.ts");
-    const waymark = await openGuards({ ...setup, root, model: undefined });
+    const { openGuards } = await import("./guards.ts"), general = openState(root, ""), pauses: Promise<unknown>[] = [];
+    const model = await mayAsk(read, general) ? setup.model : undefined;
+    const onFailure = (): void => void pauses.push(general.put("pause", "{}"));
+    const waymark = await openGuards({ ...setup, root, model, onFailure });
     const call = { args, made: input.tool_input, facts: factsOf(input, callId, setup), result };
     const { verdict, owed } = await replay(waymark.middleware, call, { dialect, codec: claudeCodec });
-    await waymark.close();
+    await Promise.all([waymark.close(), ...pauses]);
     return { text: verdict?.text, owed };
   } catch (error) {
     setup.tell((error as Error).message);
     return { text: cutVerdict(asked, made).text, owed: true };
   }
+}
+
+/** Whether a model may make the map: of a file of the project that was read, and where none has just failed. */
+async function mayAsk({ asked, input: { cwd }, result, root, setup }: Made, general: HookState): Promise<boolean> {
+  if (setup.model === undefined || result.failed) return false;
+  const file = toDiskPath(asked.path, isName(cwd) ? cwd : undefined);
+  if (file === undefined || pathKey(realOr(file), realOr(root)) === undefined) return false;
+  return (await general.age("pause") ?? Infinity) >= PAUSE_MS;
 }
 
 /** Whether a read would return more lines than it may, as far as a look at them says. */

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { MOST_CONTEXT } from "../claude_code.ts";
+import { MOST_CONTEXT, withoutTags } from "../claude_code.ts";
+import { clean } from "../file_map.ts";
 
 /** The rows of a map. */
 const ROW = /^\s*\d+-\d+ {2}/;
@@ -19,10 +20,11 @@ export interface LongNote {
 
 /**
  * Cuts rows out of the middle of a map, so that the note is as long as Claude Code hands on whole, with its beginning, its end and
- * a line that says where the rows are. A note that fits, and one without rows to cut, is left as it is.
+ * a line that says where the rows are. A note that fits, one without rows to cut, and any where the file's own name could be
+ * taken for more than a name, is left as it is.
  */
 export function fitNote(note: string, file: string): LongNote {
-  if (note.length <= MOST_CONTEXT) return { note };
+  if (note.length <= MOST_CONTEXT || withoutTags(clean(file)) !== file) return { note };
   const lines = note.split("\n"), last = lines.findLastIndex((line) => ROW.test(line));
   const said = `(rows are left out here: Read ${file}, which holds them)`;
   let room = MOST_CONTEXT - said.length - lines.slice(last + 1).join("\n").length - 2, first = 0;

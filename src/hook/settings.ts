@@ -4,6 +4,8 @@
  * @module
  */
 
+import { toDiskPath } from "../paths.ts";
+
 /** What runs the hook. */
 export type Runtime = "deno" | "bun" | "node";
 
@@ -18,7 +20,7 @@ export function programOf(
   const [, version] = /@waymark\/waymark\/(\d[^/]*)\//.exec(url) ?? [];
   const address = `jsr:@waymark/waymark${version === undefined ? "" : `@${version}`}/hook`;
   if (isOther) return runtime === "deno" ? address : `${folder}/node_modules/@waymark/waymark/src/hook.js`;
-  return url.startsWith("file:") ? decodeURIComponent(new URL(url).pathname) : address;
+  return (url.startsWith("file:") ? toDiskPath(url) : undefined) ?? address;
 }
 
 /** What the command line of the hook is made of. */
@@ -45,7 +47,7 @@ const GRACE_S = 10;
 
 /** The command that runs the hook. On Deno with the permissions it needs and no other. */
 export function commandOf({ program, runtime, folder, model, options }: CommandFacts): string {
-  const isInside = folder !== undefined && program.startsWith(`${folder}/`);
+  const isInside = folder !== undefined && program.startsWith(`${folder.replaceAll("\\", "/")}/`);
   const path = isInside ? `${PROJECT}${program.slice(folder.length)}` : program;
   const rest = ["--root", quote(PROJECT), ...options.map(quote)];
   if (runtime !== "deno") return [runtime, quote(path), ...rest].join(" ");

@@ -32,9 +32,12 @@ export interface HookState {
   path(name: string, ending?: Ending): Promise<string>;
   /** Takes a text away. Of several that try, one has it. */
   take(name: string): Promise<string | undefined>;
-  /** How long ago it was put, in milliseconds; `undefined` where there is none. */
+  /** How far from now it was put, in milliseconds; `undefined` where there is none. */
   age(name: string): Promise<number | undefined>;
-  /** Removes what is kept of this conversation, or what is too old of any. */
+  /**
+   * Removes the state of this conversation, or what is too old of any. Words for the model outlive their conversation: it is told
+   * to read them, and may be resumed.
+   */
   sweep(which: "own" | "old"): Promise<void>;
 }
 
@@ -64,7 +67,8 @@ export function openState(root: string, conversation: string): HookState {
       if (!isOwn()) return;
       const prefix = await prefixOf, names = (await list(folder)).filter((name) => NAME.test(name)), now = Date.now();
       if (which === "own") {
-        return names.filter((name) => name.startsWith(prefix)).forEach((name) => remove(`${folder}/${name}`));
+        const own = names.filter((name) => name.startsWith(prefix) && !name.endsWith(".txt"));
+        return own.forEach((name) => remove(`${folder}/${name}`));
       }
       const ages = names.map((name) => ({
         path: `${folder}/${name}`,
@@ -113,7 +117,7 @@ export function openState(root: string, conversation: string): HookState {
     async age(name) {
       try {
         const at = modifiedAt(await pathOf(name));
-        return at === undefined ? undefined : Date.now() - at;
+        return at === undefined ? undefined : Math.abs(Date.now() - at);
       } catch {
         return undefined;
       }

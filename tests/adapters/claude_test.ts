@@ -150,12 +150,37 @@ describe("a Read between hooks", () => {
         { type: "file_unchanged", file: { filePath: path } },
         { type: "text", file: { filePath: path, content: stub } },
         { type: "image", file: { base64: "" } },
-        "text",
-        undefined,
       ];
       for (const answer of answers) {
         assertEquals((await read({ file_path: path }, {}, () => answer)).notes, [], JSON.stringify(answer));
       }
+    });
+  });
+
+  it("whose answer has a form that nobody knows is told of as cut", async () => {
+    await inHost(async ({ root, read }) => {
+      const path = put(root, "a.ts", code(300));
+      for (const answer of [{ type: "lines", lines: ["a"] }, "1\ta", null]) {
+        const { text } = await read({ file_path: path }, {}, () => answer);
+        assertStringIncludes(text, "PARTIAL, lines 1-200 of 300 were asked for, what came back was not checked");
+        assertEquals((await read({ file_path: path, limit: 100 }, {}, () => answer)).notes, []);
+      }
+    });
+  });
+
+  it("of a file that begins with Claude Code's own words for an unchanged one is told of as cut", async () => {
+    await inHost(async ({ root, read }) => {
+      const path = put(root, "a.ts", `File unchanged since last read.\n${code(300)}`);
+      assertStringIncludes((await read({ file_path: path })).text, "PARTIAL, lines 1-200 of 301 are shown");
+    });
+  });
+
+  it("that a person stopped has nothing said of it", async () => {
+    await inHost(async ({ root, fire }) => {
+      const path = put(root, "a.ts", code(300));
+      const call = { tool_name: "Read", tool_use_id: "t1", tool_input: { file_path: path } };
+      await fire("PreToolUse", call);
+      assertEquals(await fire("PostToolUseFailure", { ...call, error: "stopped", is_interrupt: true }), [{}]);
     });
   });
 
@@ -346,6 +371,41 @@ describe("results of all tools", () => {
       { callId: "t1", tool: "Bash", args: { command: "ls" }, result: "a\nb", topLevel: true },
       { callId: "t2", tool: "Grep", args: undefined, result: "c", topLevel: false },
     ]);
+  });
+});
+
+describe("the end of a turn", () => {
+  it("is one whatever its calls are said to be", async () => {
+    const taken: AcceptedResult[] = [];
+    await inHost(
+      async ({ root, read, endTurn }) => {
+        const path = put(root, "a.ts", code(100));
+        await read({ file_path: path });
+        await endTurn({ tool_calls: [null, 3, { tool_use_id: "t1" }, { tool_use_id: "t2", tool_name: "Bash" }] });
+        assert((await read({ file_path: path })).instead !== undefined);
+        assertEquals(taken.map(({ callId }) => callId), ["t2"]);
+      },
+      { rereadGuard: true },
+      { digests: { accept: (result) => void taken.push(result) } },
+    );
+  });
+
+  it("is one also where its results are not taken", async () => {
+    const digests = {
+      accept(): void {
+        throw new Error("a fault");
+      },
+    };
+    await inHost(
+      async ({ root, read, endTurn }) => {
+        const path = put(root, "a.ts", code(100));
+        await read({ file_path: path });
+        await endTurn({ tool_calls: [{ tool_use_id: "t1", tool_name: "Bash" }] });
+        assert((await read({ file_path: path })).instead !== undefined);
+      },
+      { rereadGuard: true },
+      { digests },
+    );
   });
 });
 

@@ -13,6 +13,7 @@ describe("the program of the hook", () => {
       "jsr:@waymark/waymark@0.1.0/hook",
     );
     assertEquals(programOf("https://example.org/hook.ts", here), "jsr:@waymark/waymark/hook");
+    assertEquals(programOf("file:///C:/p/src/hook.ts", here), "C:/p/src/hook.ts");
   });
 
   it("is where another runtime finds it", () => {
@@ -36,6 +37,14 @@ describe("the command of the hook", () => {
     assertEquals(
       commandOf({ ...plain, program: "/my projects/hook.js", runtime: "bun", folder: "/my project" }),
       'bun "/my projects/hook.js" --root "$CLAUDE_PROJECT_DIR"',
+    );
+  });
+
+  it("does so on a drive too", () => {
+    const drive = { ...plain, program: "C:/p/node_modules/hook.js", runtime: "node", folder: "C:\\p" } as const;
+    assertEquals(
+      commandOf(drive),
+      'node "$CLAUDE_PROJECT_DIR/node_modules/hook.js" --root "$CLAUDE_PROJECT_DIR"',
     );
   });
 

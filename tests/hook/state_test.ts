@@ -57,6 +57,8 @@ describe("what a hook leaves", () => {
       utimesSync(await state.path("call"), Date.now() / 1000 - 100, Date.now() / 1000 - 100);
       const age = (await state.age("call"))!;
       assert(age >= 99_000 && age < 1e6);
+      utimesSync(await state.path("call"), Date.now() / 1000 + 100, Date.now() / 1000 + 100);
+      assert((await state.age("call"))! >= 99_000); // written when the clock was wrong
     });
   });
 
@@ -91,7 +93,7 @@ describe("what a hook leaves", () => {
     });
   });
 
-  it("of one session goes with it; what is a week old goes with any, and files of others stay", async () => {
+  it("of one session goes with it, but for words; what is a week old goes with any, and files of others stay", async () => {
     await inFolder(async (root) => {
       const one = openState(root, "one"), other = openState(root, "other");
       await one.put("a", "text");
@@ -101,10 +103,10 @@ describe("what a hook leaves", () => {
       writeFileSync(stranger, "");
       utimesSync(stranger, 1, 1);
       await one.sweep("own");
-      assertEquals(namesIn(root).length, 2);
+      assertEquals(namesIn(root).length, 3);
       await one.sweep("old");
-      assertEquals(namesIn(root).length, 2);
-      utimesSync(await other.path("a"), 1, 1);
+      assertEquals(namesIn(root).length, 3);
+      for (const path of [await other.path("a"), await one.path("b", "txt")]) utimesSync(path, 1, 1);
       await one.sweep("old");
       assertEquals(namesIn(root), ["notes.json"]);
     });

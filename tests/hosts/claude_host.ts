@@ -454,11 +454,15 @@ describe("beside reads", { skip, timeout: 120_000 }, () => {
 
 describe("the command hook in Claude Code's own settings", { skip, timeout: 120_000 }, () => {
   /** A project whose settings run the hook on this runtime. */
-  async function inProject(run: (root: string) => Promise<void>): Promise<void> {
+  async function inProject(
+    run: (root: string) => Promise<void>,
+    flags: readonly string[] = [],
+    permissions = {},
+  ): Promise<void> {
     await inFolder(async (root) => {
       put(root, "package.json", "{}");
-      const command = [...programCommand("src/hook.ts"), "--root", "$CLAUDE_PROJECT_DIR"].map((word) => `"${word}"`)
-        .join(" ");
+      const words = [...programCommand("src/hook.ts"), "--root", "$CLAUDE_PROJECT_DIR", ...flags],
+        command = words.map((word) => `"${word}"`).join(" ");
       const hook = [{ type: "command", command, timeout: 60 }];
       const forReads = [{ matcher: "Read", hooks: hook }], forAll = [{ hooks: hook }];
       const hooks = {
@@ -468,7 +472,7 @@ describe("the command hook in Claude Code's own settings", { skip, timeout: 120_
         PreCompact: forAll,
         SessionEnd: forAll,
       };
-      put(root, ".claude/settings.json", JSON.stringify({ hooks }));
+      put(root, ".claude/settings.json", JSON.stringify({ hooks, permissions }));
       await run(root);
     });
   }
@@ -489,7 +493,7 @@ describe("the command hook in Claude Code's own settings", { skip, timeout: 120_
       assertStringIncludes(text, `About the Read of ${path}:\n[waymark map: PARTIAL, lines 1-200 of 350 are shown`);
       assertStringIncludes(text, "[end of waymark map]");
       assertEquals(text.includes("<persisted-output>"), false);
-      assertEquals(leftIn(root), []); // the session has ended
+      assertEquals(leftIn(root).filter((name) => name.endsWith(".json")), []);
     });
   });
 
@@ -518,6 +522,32 @@ describe("the command hook in Claude Code's own settings", { skip, timeout: 120_
       }
       assertStringIncludes(subResult()!.text, "PARTIAL, lines 1-200 of 230 are shown");
     });
+  });
+
+  it("with a model sends it no file that nobody has given leave to read", async () => {
+    const flags = ["--model", "claude-haiku-4-5"], permissions = { ask: ["Read(./private/**)"] };
+    await inProject(
+      async (root) => {
+        const paths = ["private/a.ts", "b.ts"].map((name) => put(root, name, `// ${name}\n${code(300)}\n`));
+        const map = JSON.stringify({
+          prose: "Adds.",
+          regions: [{ start: 2, end: 2, kind: "function", name: "f1", note: "" }],
+        });
+        const turns = inTurn(paths.map((file_path, at) => call("Read", { file_path }, `t${at}`)));
+        const sent: string[] = [];
+        const script: Script = (request) => {
+          if (request.tools?.length) return turns(request);
+          sent.push(JSON.stringify(request.messages));
+          return [{ type: "text", text: map }];
+        };
+        const results = resultsOf((await ask({ root, script, options })).at(-1)!);
+        assert(results.get("t0")!.isError);
+        assertStringIncludes(results.get("t1")!.text, "Adds.");
+        assertEquals(sent.map((text) => [text.includes("// private/a.ts"), text.includes("// b.ts")]), [[false, true]]);
+      },
+      flags,
+      permissions,
+    );
   });
 
   it("makes reads succeed that Claude Code would refuse, and lets Edit change what was not shown", async () => {
