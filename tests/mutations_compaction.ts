@@ -27,7 +27,7 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a call that nobody answers any more has a result",
     file: "src/compaction/history.ts",
-    from: "    if (facts.isHuman) this.#giveUp();\n",
+    from: "    if (facts.isHuman && ++this.#humans) this.#giveUp([...this.#waiting.keys()].filter(isOver));\n",
     to: "",
     test: "compaction/views_test.ts",
     named:
@@ -45,7 +45,7 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a request with a call that was given up is one the API takes",
     file: "src/compaction/history.ts",
-    from: "let at = this.#at(call) + 1;",
+    from: "let at = this.#line.indexOf(call) + 1;",
     to: "let at = this.#line.length;",
     test: "compaction/wire_test.ts",
     named:
@@ -54,18 +54,18 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a call that is left out with another one has no result behind it",
     file: "src/compaction/history.ts",
-    from: "    if (at === 0) return;\n",
-    to: "",
+    from: "if (results && this.#line.includes(call)) ",
+    to: "if (results) ",
     test: "compaction/history_test.ts",
     named: "a call that nobody answers any more > has no result where it is left out with another one: it stands first",
   },
   {
-    guarantee: "a call that was given up is found where its message is shown in other words by now",
+    guarantee: "a result that is told in words with another one leaves its call without one",
     file: "src/compaction/history.ts",
-    from: "(item) => item.sequence === sequence",
-    to: "(item) => item.sequence === sequence && sequence < 0",
+    from: "this.#parts.onRetold?.(lost), this.#giveUp(lost);",
+    to: "this.#parts.onRetold?.(lost);",
     test: "compaction/history_test.ts",
-    named: "a call that nobody answers any more > is found where another result in its message was cleared meanwhile",
+    named: "a call that nobody answers any more > is one whose result went into words with another one's",
   },
   {
     guarantee: "a chat takes results right behind the message with their calls alone",

@@ -42,8 +42,9 @@ export class History {
   #tokens = 0;
   /** Calls in the line whose result may still come: any other result comes too late, or for no call. */
   #calls = new Set<string>();
-  /** Those of them that no result has come for: the message, and how many messages of people have come since. */
-  #waiting = new Map<string, { readonly item: ShownItem; humans: number }>();
+  /** Those of them that no result has come for, and how many messages of people had come before. */
+  #waiting = new Map<string, number>();
+  #humans = 0;
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
@@ -148,48 +149,48 @@ export class History {
     const facts = this.#parts.shape.facts(message), { calls, answers } = facts;
     if (facts.isUnknown) this.#parts.onUnknown?.();
     for (const id of answers) this.#waiting.delete(id);
-    if (facts.isHuman) this.#giveUp();
+    const isOver = (id: string): boolean => this.#humans - this.#waiting.get(id)! >= GIVEN_UP;
+    if (facts.isHuman && ++this.#humans) this.#giveUp([...this.#waiting.keys()].filter(isOver));
     const late = answers.filter((id) => !this.#calls.has(id) && !calls.includes(id));
     const told = late.length ? this.#tell(message, new Set(late)) : [];
     for (const id of calls) this.#end(id); // it may be said in other words, without them
     for (const item of told.length ? told : [this.#item(message, "message", facts)]) this.#push(item);
     // In a view that was handed in as a history: that call was given up.
     answers.forEach((id, at) => facts.results?.[at] === NO_RESULT && this.#end(id));
+    // Others of a message that could only be told in words as a whole.
+    const isLost = (id: string) => this.#calls.has(id) && !this.#line.some(({ facts }) => facts.answers.includes(id));
+    const lost = told.length ? answers.filter(isLost) : [];
+    if (lost.length) this.#parts.onRetold?.(lost), this.#giveUp(lost);
   }
 
   #push(item: ShownItem): void {
     for (const id of item.facts.calls) {
       this.#calls.add(id);
-      if (!item.facts.answers.includes(id)) this.#waiting.set(id, { item, humans: 0 });
+      if (!item.facts.answers.includes(id)) this.#waiting.set(id, this.#humans);
     }
     this.#line.push(item);
     this.#tokens += item.tokens;
   }
 
-  /** Another message of a person's comes: what so many have come since has its result now, or is shown no more. */
-  #giveUp(): void {
+  /** Nobody waits for these calls any more: each has its result now, or is shown no more. */
+  #giveUp(ids: readonly string[]): void {
     const given = new Map<ShownItem, string[]>();
-    for (const [id, call] of this.#waiting) {
-      if (++call.humans >= GIVEN_UP) given.set(call.item, [...given.get(call.item) ?? [], id]);
+    for (const id of ids) {
+      const call = this.#line.findLast(({ facts }) => facts.calls.includes(id));
+      if (call) given.set(call, [...given.get(call) ?? [], id]);
     }
-    const { shape, onRevised } = this.#parts;
-    const all = [...given].map(([call, ids]) => ({ call, results: shape.giveUp?.(call.message, new Set(ids)) }));
-    for (const id of [...given.values()].flat()) this.#end(id);
+    const { shape, onRevised } = this.#parts,
+      all = [...given].map(([call, ids]) => ({ call, results: shape.giveUp?.(call.message, new Set(ids)) }));
+    for (const id of ids) this.#end(id);
     // First what is left out: a call that goes with it needs no result.
     for (const { call, results } of all) if (!results) this.#leaveOut(call);
-    for (const { call, results } of all) if (results) this.#answer(call, results);
+    for (const { call, results } of all) if (results && this.#line.includes(call)) this.#answer(call, results);
     if (all.length) onRevised?.();
-  }
-
-  /** Where a message stands by now, whatever of it was cleared; -1 where it has gone. */
-  #at({ sequence }: ShownItem): number {
-    return this.#line.findIndex((item) => item.sequence === sequence);
   }
 
   /** Puts results right behind the answer a call stands in: nowhere else does every provider take them. */
   #answer(call: ShownItem, results: readonly HostMessage[]): void {
-    let at = this.#at(call) + 1;
-    if (at === 0) return;
+    let at = this.#line.indexOf(call) + 1;
     // In an OpenAI chat a message with calls ends an answer, elsewhere more of it may follow.
     const isChat = results.some(({ role, content }) => role !== "user" && typeof content === "string");
     while (!isChat && this.#line[at]?.facts.role === "assistant") at++;
@@ -199,7 +200,7 @@ export class History {
 
   /** Leaves out the answer a call stands in; results of other calls of it are told in words. */
   #leaveOut(call: ShownItem): void {
-    const { unit } = bondsOf(this.#line), root = unit[this.#at(call)];
+    const { unit } = bondsOf(this.#line), root = unit[this.#line.indexOf(call)];
     const members = new Set(this.#line.filter((_, index) => unit[index] === root));
     const ids = new Set([...members].flatMap(({ facts }) => facts.calls));
     this.#pass((item) => members.has(item));

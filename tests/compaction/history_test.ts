@@ -312,6 +312,30 @@ describe("a call that nobody answers any more", () => {
     assertEquals(line.map(({ facts }) => facts.answers.join() || facts.calls.join()), ["a", "b", "a", "b", "", ""]);
   });
 
+  it("is one whose result went into words with another one's", () => {
+    const search = (id: string): HostMessage => ({
+      role: "assistant",
+      content: [{ type: "server_tool_use", id, name: "web_search", input: {} }],
+    });
+    const found = (id: string) => ({ type: "web_search_tool_result", tool_use_id: id, content: `found by ${id}` });
+    const both: HostMessage = { role: "assistant", content: [found("late"), found("a")] };
+    const retold: string[] = [], onRetold = (ids: readonly string[]): void => void retold.push(...ids);
+    let revised = 0;
+    const history = new History({ shape: anthropicShape, estimate: () => 5, onRetold, onRevised: () => revised++ });
+    history.append([person("go"), search("a"), both, person("well?"), person("go on")]);
+    const texts = history.line.map(({ facts }) => facts.text.split("\n")[0]!);
+    assertEquals(texts, [LEFT_OUT, "go", renderLateResult("late", "").split("\n")[0]!, "well?", "go on"]);
+    for (const id of ["late", "a"]) assertStringIncludes(history.line[2]!.facts.text, `found by ${id}`);
+    assertEquals([retold, revised], [["late", "a"], 1]);
+  });
+
+  it("keeps the result it has where another one of it went into words", () => {
+    const { retell: _retell, ...shape } = anthropicShape, words = { ...shape, retell: (told: HostMessage) => [told] };
+    const line = lineAfter(words, [messageOf("call a"), messageOf("result a"), messageOf("result a,late"), ...people]);
+    assertEquals(line.map(({ facts }) => facts.answers.join()), ["", "a", "", "", ""]);
+    assert(line.every(({ facts }) => facts.text !== NO_RESULT));
+  });
+
   it("is found where another result in its message was cleared meanwhile", () => {
     const message = (value: string): HostMessage => ({
       role: "assistant",
