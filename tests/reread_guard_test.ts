@@ -148,8 +148,9 @@ describe("a read whose lines were all shown, unchanged", () => {
       const text = "x\n".repeat(total), bytes = new TextEncoder().encode(text), source = { read: () => bytes };
       const hash = createHash("sha256").update(bytes).digest("hex");
       const given = { kind: "lines", file, path: file, hash, lines: total, start: 1, end: total, text };
-      for (const turn of [0, 1, 9, 42, 100, 777, 1234, 98_765]) {
-        const state = { version: 1, turn, untracked: false, referred: [], given: [{ ...given, turn }] };
+      const turns = [0, 1, 9, 42, 100, 777, 1234, 98_765];
+      for (const [turn, untracked] of turns.flatMap((turn) => [[turn, false], [turn, true]] as [number, boolean][])) {
+        const state = { version: 1, turn, untracked, referred: [], given: [{ ...given, turn }] };
         for (const start of new Set([1, Math.ceil(total / 3), total])) {
           for (const limit of [1, 13, 200, 54_321]) {
             const session = createSession({ state });
@@ -167,6 +168,10 @@ describe("a read whose lines were all shown, unchanged", () => {
       }
     }
     assert(sizes.size > 300, `${sizes.size} references`);
+    assert(
+      [...sizes.keys()].some((text) => text.includes("make the same call again")),
+      "those of nobody's knowledge too",
+    );
     const [longest, most] = [...sizes].reduce((a, b) => b[1] > a[1] ? b : a);
     assert(most <= 40, `${most} tokens: ${longest}`);
   });
