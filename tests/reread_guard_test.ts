@@ -170,7 +170,7 @@ describe("a read whose lines were all shown, unchanged", () => {
     assert(sizes.size > 300, `${sizes.size} references`);
     assert(
       [...sizes.keys()].some((text) => text.includes("make the same call again")),
-      "those of nobody's knowledge too",
+      "those that nobody vouches for too",
     );
     const [longest, most] = [...sizes].reduce((a, b) => b[1] > a[1] ? b : a);
     assert(most <= 40, `${most} tokens: ${longest}`);
