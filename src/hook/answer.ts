@@ -62,7 +62,7 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
   if (!span || !isLong(span, input, setup)) return undefined;
   for (const root of rootsOf(input, setup)) {
     const state = stateOf(root, input);
-    if (await state.take(owedName(span, input)) !== undefined) return undefined; // promised: this time as asked
+    if (await state.age(owedName(span, input)) !== undefined) return undefined; // promised: this time as asked
     const [{ openGuards }, { foresee }] = await Promise.all([import("./guards.ts"), import("../replay.ts")]);
     const waymark = await openGuards({ ...setup, root, model: undefined });
     const made = await foresee(waymark.middleware, { args, facts: factsOf(input, callId, setup) }, {
@@ -78,14 +78,18 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
 }
 
 async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): Promise<ClaudeHookOutput | undefined> {
+  const made = dialect.parse(input.tool_input);
   for (const root of rootsOf(input, setup)) {
     const state = stateOf(root, input), name = callName(input, callId), kept = parse(await state.take(name));
-    if (!kept) continue;
+    if (!kept) {
+      if (made && isTooLong(made, setup)) await state.take(owedName(made, input)); // it was read as was promised
+      continue;
+    }
     const isFailure = input.hook_event_name === "PostToolUseFailure";
     if (input.is_interrupt === true) return undefined;
     const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
     if (!isFailure && hasNoLines(input.tool_response)) return undefined;
-    const asked = dialect.parse(kept.args), made = dialect.parse(input.tool_input);
+    const asked = dialect.parse(kept.args);
     if (!asked || !made || isSame(asked, made)) return undefined; // another hook had the last word
     const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
     if (owed) await state.put(owedName(asked, input), "{}");
@@ -139,10 +143,16 @@ async function mayAsk({ asked, input: { cwd }, result, root, setup }: Made, gene
   return (await general.age("pause") ?? Infinity) >= PAUSE_MS;
 }
 
+/** Whether more lines are asked for than a read may return, if there are as many. */
+function isTooLong({ count = Infinity }: ReadSpan, { maxLines = 200 }: HookSetup): boolean {
+  return count > maxLines;
+}
+
 /** Whether a read would return more lines than it may, as far as a look at them says. */
-function isLong({ path, start, count = Infinity }: ReadSpan, { cwd }: ClaudeHookInput, setup: HookSetup): boolean {
-  const { maxLines = 200 } = setup,
-    file = count > maxLines && guardsName(path) && toDiskPath(path, isName(cwd) ? cwd : undefined);
+function isLong(span: ReadSpan, { cwd }: ClaudeHookInput, setup: HookSetup): boolean {
+  const { path, start } = span,
+    { maxLines = 200 } = setup,
+    file = isTooLong(span, setup) && guardsName(path) && toDiskPath(path, isName(cwd) ? cwd : undefined);
   if (!file) return false;
   try {
     const { isFile, size } = disk().stat(file);
@@ -174,9 +184,12 @@ function callName({ agent_id }: ClaudeHookInput, callId: string): string {
   return JSON.stringify(["call", agent_id, callId]);
 }
 
-/** The name of a promise that a read goes on as asked. */
+/**
+ * The name of a promise that a read goes on as asked. It stands until the read was made: of several hooks for one call the first
+ * must not take it from the others.
+ */
 function owedName({ path, start, count }: ReadSpan, { agent_id, cwd }: ClaudeHookInput): string {
-  return JSON.stringify(["owed", agent_id, cwd, path, start, count]);
+  return JSON.stringify(["owed", agent_id, toDiskPath(path, isName(cwd) ? cwd : undefined), start, count]);
 }
 
 /** Whether two calls ask for the same lines. */

@@ -45,12 +45,15 @@ const PROJECT = "$CLAUDE_PROJECT_DIR";
 /** How much longer than the hook itself Claude Code waits for it, seconds. */
 const GRACE_S = 10;
 
+/** Bun would run what a project's `bunfig.toml` names, and take variables from its `.env`: the host that keys are sent to among them. */
+const STARTS = { bun: "bun --no-env-file --config=/dev/null", node: "node" } as const;
+
 /** The command that runs the hook. On Deno with the permissions it needs and no other. */
 export function commandOf({ program, runtime, folder, model, options }: CommandFacts): string {
   const isInside = folder !== undefined && program.startsWith(`${folder.replaceAll("\\", "/")}/`);
   const path = isInside ? `${PROJECT}${program.slice(folder.length)}` : program;
   const rest = ["--root", quote(PROJECT), ...options.map(quote)];
-  if (runtime !== "deno") return [runtime, quote(path), ...rest].join(" ");
+  if (runtime !== "deno") return [STARTS[runtime], quote(path), ...rest].join(" ");
   const variables = [
     "HOME",
     ...model === undefined ? [] : ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"],

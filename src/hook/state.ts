@@ -45,9 +45,10 @@ export interface HookState {
 export function openState(root: string, conversation: string): HookState {
   const folder = `${root.replace(/[\\/]+$/, "")}/${FOLDER}`;
   const hash = async (text: string): Promise<string> => (await sha256(new TextEncoder().encode(text))).slice(0, 24);
-  const prefixOf = hash(conversation);
+  let prefix: Promise<string> | undefined; // most often there is no folder, and then no name is needed
+  const prefixOf = (): Promise<string> => prefix ??= hash(conversation);
   const pathOf = async (name: string, ending: Ending = "json"): Promise<string> =>
-    `${folder}/${await prefixOf}-${await hash(name)}.${ending}`;
+    `${folder}/${await prefixOf()}-${await hash(name)}.${ending}`;
 
   /** Whether the folder is there, and plainly our own. Throws where it may not be looked at. */
   const isOwn = (): boolean => {
@@ -65,7 +66,7 @@ export function openState(root: string, conversation: string): HookState {
   const sweep = async (which: "own" | "old" | "most"): Promise<void> => {
     try {
       if (!isOwn()) return;
-      const prefix = await prefixOf, names = (await list(folder)).filter((name) => NAME.test(name)), now = Date.now();
+      const prefix = await prefixOf(), names = (await list(folder)).filter((name) => NAME.test(name)), now = Date.now();
       if (which === "own") {
         const own = names.filter((name) => name.startsWith(prefix) && !name.endsWith(".txt"));
         return own.forEach((name) => remove(`${folder}/${name}`));
@@ -99,9 +100,9 @@ export function openState(root: string, conversation: string): HookState {
       }
     },
     async take(name) {
-      const path = await pathOf(name), mine = `${path}.${crypto.randomUUID()}.tmp`;
       try {
-        if (!disk().exists(path) || !isOwn()) return undefined;
+        if (!isOwn()) return undefined;
+        const path = await pathOf(name), mine = `${path}.${crypto.randomUUID()}.tmp`;
         const { isFile, size } = disk().lstat(path);
         if (!isFile || size > MOST_BYTES) return undefined;
         disk().rename(path, mine);
@@ -116,7 +117,7 @@ export function openState(root: string, conversation: string): HookState {
     },
     async age(name) {
       try {
-        const at = modifiedAt(await pathOf(name));
+        const at = isOwn() ? modifiedAt(await pathOf(name)) : undefined;
         return at === undefined ? undefined : Math.abs(Date.now() - at);
       } catch {
         return undefined;

@@ -36,7 +36,7 @@ describe("the command of the hook", () => {
     );
     assertEquals(
       commandOf({ ...plain, program: "/my projects/hook.js", runtime: "bun", folder: "/my project" }),
-      'bun "/my projects/hook.js" --root "$CLAUDE_PROJECT_DIR"',
+      'bun --no-env-file --config=/dev/null "/my projects/hook.js" --root "$CLAUDE_PROJECT_DIR"',
     );
   });
 
