@@ -4,6 +4,7 @@
  * @module
  */
 
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -263,14 +264,10 @@ describe("opencode", { skip: isMissing }, () => {
     }));
 });
 
-const PLUGIN = `
-import { type Plugin, tool } from "@opencode-ai/plugin";
-import { createWaymark } from "@waymark/waymark";
-import { opencodeHooks } from "@waymark/waymark/adapters/hooks";
-
-export const Waymark: Plugin = async ({ directory }) =>
-  opencodeHooks(createWaymark({ root: directory }), { directory, schema: tool.schema });
-`;
+/** The plugin as the README has it. */
+const [, PLUGIN = ""] = /^### opencode$[^]*?^```ts ignore\n([^]*?)^```/m.exec(
+  readFileSync(new URL("../../README.md", import.meta.url), "utf8"),
+) ?? [];
 
 /** A plugin loaded later, which takes a result out of every request. */
 const PRUNER = `
