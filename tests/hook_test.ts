@@ -643,15 +643,18 @@ describe("the settings", { timeout: 120_000 }, () => {
     assertStringIncludes(await command("--max-lines", "100"), '--root "$CLAUDE_PROJECT_DIR" --max-lines 100');
   });
 
-  it("run as they are printed, by a shell, on this runtime", async () => {
+  it("run as they are printed, by a shell, on this runtime, and nothing of the project's with them", async () => {
     await inProject(async ({ root, long }) => {
       const [program, ...args] = programCommand("src/hook.ts");
       const { hooks } = JSON.parse(
         execFileSync(program, [...args, "settings"], { cwd: root, encoding: "utf8" }),
       ) as Settings;
+      put(root, "bunfig.toml", 'preload = ["./noise.ts"]');
+      put(root, "noise.ts", 'console.log("noise");');
+      put(root, "deno.json", "no configuration");
       const env = { CLAUDE_PROJECT_DIR: root, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` };
       const run = (event: string, input: unknown) =>
-        hook(input, [], { env, command: ["sh", "-c", hooks[event]![0]!.hooks[0]!.command] });
+        hook(input, [], { env, command: ["sh", "-c", `cd "${root}" && ${hooks[event]![0]!.hooks[0]!.command}`] });
       const first = await run("PreToolUse", before(root, { file_path: long }));
       assertEquals([first.code, first.stderr, changed(first)?.limit], [0, "", 200]);
       assertStringIncludes(said(await run("PostToolUse", after(root, { file_path: long, limit: 200 })))!, "PARTIAL");
