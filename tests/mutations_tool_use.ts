@@ -267,6 +267,14 @@ export const toolUseMutations: readonly Mutation[] = [
     named: "says each reason once, and counts every row",
   },
   {
+    guarantee: "no ledger is swept by a clock that tells no time",
+    file: "src/tool_use/sweep.ts",
+    from: "!(modified < before)",
+    to: "modified >= before",
+    test: "tool_use/ledger_test.ts",
+    named: "stay where a host's clock tells no time",
+  },
+  {
     guarantee: "the present session's ledger is never swept",
     file: "src/tool_use/sweep.ts",
     from: "if (stem === undefined || ledger === own) continue;",

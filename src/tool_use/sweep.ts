@@ -53,7 +53,7 @@ export async function sweepLedgers({ root, session, before }: SweepOptions): Pro
 /** Removes a ledger and the places of its calls where neither was written to for so long: the one says what the other costs. */
 function sweep(ledger: string, before: number): void {
   const files = [ledger, placesPath(ledger)].map((file) => ({ file, modified: attempt(() => modifiedAt(file)) }));
-  if (files.some(({ modified }) => modified !== undefined && modified >= before)) return;
+  if (files.some(({ modified }) => modified !== undefined && !(modified < before))) return; // or no time is known
   for (const { file, modified } of files) if (modified !== undefined) attempt(() => disk().remove(file));
 }
 

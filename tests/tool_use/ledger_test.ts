@@ -439,6 +439,13 @@ describe("ledgers of other sessions", () => {
       }
     }));
 
+  it("stay where a host's clock tells no time", () =>
+    inFolder(async (root) => {
+      aged(root, { "a.jsonl": 2, "b.jsonl": 900, "b.calls": 900 });
+      await kept({ root, now: () => NaN }, []);
+      assertEquals(left(root), ["a.jsonl", "b.calls", "b.jsonl"]);
+    }));
+
   it("stay where the folder is a link to somewhere else", () =>
     inFolder(async (root) => {
       aged(`${root}/other`, { "old.jsonl": 100 });
