@@ -591,10 +591,10 @@ describe("with a model the hook", { timeout: 120_000 }, () => {
 
   it("and no key does without it", async () => {
     await inProject(async ({ root, long }) => {
-      const first = await hook(before(root, { file_path: long }), ["--model", "claude-haiku-5-5"], {
-        env: { ANTHROPIC_API_KEY: "" },
-      });
-      assertEquals(changed(first)?.limit, 200);
+      const flags = ["--model", "claude-haiku-5-5"], env = { ANTHROPIC_API_KEY: "" };
+      assertEquals(changed(await hook(before(root, { file_path: long }), flags, { env }))?.limit, 200);
+      const second = await hook(after(root, { file_path: long, limit: 200 }), flags, { env });
+      assertStringIncludes(said(second)!, "Made by a line scanner");
     });
   });
 });

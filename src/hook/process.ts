@@ -65,9 +65,9 @@ export function isProgram({ main, filename, url }: { main?: boolean; filename?: 
   }
 }
 
-/** The process's own streams. */
-export function processIo(): HookIo {
-  const complain = (line: string): void => console.error(line), { Deno: deno, Bun: bun } = host;
+/** The process's own streams; those of other globals for the tests, which read and write Node's on Deno too. */
+export function processIo({ Deno: deno, Bun: bun, process }: Partial<typeof host> = host): HookIo {
+  const complain = (line: string): void => console.error(line);
   if (deno?.version?.deno) return { complain, read: () => readDeno(deno), write: (text) => writeDeno(deno, text) };
   if (bun) {
     return {
@@ -76,7 +76,7 @@ export function processIo(): HookIo {
       write: async (text) => void await bun.write(bun.stdout, text),
     };
   }
-  return { complain, read: () => readNode(host.process), write: (text) => writeNode(host.process, text) };
+  return { complain, read: () => readNode(process!), write: (text) => writeNode(process!, text) };
 }
 
 async function readDeno(deno: typeof Deno): Promise<string> {
@@ -88,7 +88,7 @@ async function readDeno(deno: typeof Deno): Promise<string> {
   return text + decoder.decode();
 }
 
-async function readNode({ stdin }: typeof import("node:process")): Promise<string> {
+async function readNode({ stdin }: Pick<typeof import("node:process"), "stdin">): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of stdin) text += decoder.decode(chunk as Uint8Array, { stream: true });
@@ -100,7 +100,7 @@ function writeDeno(deno: typeof Deno, text: string): void {
   while (bytes.length) bytes = bytes.subarray(deno.stdout.writeSync(bytes));
 }
 
-function writeNode({ stdout }: typeof import("node:process"), text: string): Promise<void> {
+function writeNode({ stdout }: Pick<typeof import("node:process"), "stdout">, text: string): Promise<void> {
   stdout.on("error", () => {}); // the write says for itself that it failed
   return new Promise((resolve, reject) => stdout.write(text, (error) => error ? reject(error) : resolve()));
 }
