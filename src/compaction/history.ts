@@ -148,7 +148,7 @@ export class History {
   #show(message: HostMessage): void {
     const facts = this.#parts.shape.facts(message), { calls, answers } = facts;
     if (facts.isUnknown) this.#parts.onUnknown?.();
-    for (const id of answers) this.#waiting.delete(id);
+    const first = answers.filter((id) => this.#waiting.delete(id));
     const isOver = (id: string): boolean => this.#humans - this.#waiting.get(id)! >= GIVEN_UP;
     if (facts.isHuman && ++this.#humans) this.#giveUp([...this.#waiting.keys()].filter(isOver));
     const late = answers.filter((id) => !this.#calls.has(id) && !calls.includes(id));
@@ -158,8 +158,8 @@ export class History {
     // In a view that was handed in as a history: that call was given up.
     answers.forEach((id, at) => facts.results?.[at] === NO_RESULT && this.#end(id));
     // Others of a message that could only be told in words as a whole.
-    const isLost = (id: string) => this.#calls.has(id) && !this.#line.some(({ facts }) => facts.answers.includes(id));
-    const lost = told.length ? answers.filter(isLost) : [];
+    const isLost = (id: string) => this.#calls.has(id) && !told.some(({ facts }) => facts.answers.includes(id));
+    const lost = told.length ? first.filter(isLost) : [];
     if (lost.length) this.#parts.onRetold?.(lost), this.#giveUp(lost);
   }
 

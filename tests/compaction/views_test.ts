@@ -10,7 +10,7 @@ import { createCompactor } from "../../src/compaction.ts";
 import type { Compactor } from "../../src/compaction/compactor_types.ts";
 import { estimateTokens } from "../../src/compaction/estimate.ts";
 import { anthropicShape } from "../../src/compaction/shapes.ts";
-import type { CallMode, CompactionEvent, HostMessage, SentRequest } from "../../src/compaction/types.ts";
+import type { CallMode, CompactionEvent, HostMessage, MessageShape, SentRequest } from "../../src/compaction/types.ts";
 import { fakeClock, scriptedModel } from "../../src/testing.ts";
 import { faults, givenUp, type Host, HOSTS, orphans, play, type Step, steps } from "./histories.ts";
 import { messageOf } from "./lines.ts";
@@ -222,8 +222,20 @@ describe("whatever is appended", { timeout: 240_000 }, () => {
   );
   const said = fc.array(fc.record({ word, size: fc.nat(60), sees: fc.boolean() }), { maxLength: 60, size: "max" });
   const { giveUp: _giveUp, ...plain } = anthropicShape;
+  /** Some results can be said in no words of the shape, as of tools on the provider's side. */
+  const mixed: MessageShape = {
+    ...anthropicShape,
+    giveUp: (message, calls) => calls.has("d") ? undefined : anthropicShape.giveUp!(message, calls),
+    retell: (message, calls) => calls.has("d") ? [message] : anthropicShape.retell(message, calls),
+  };
 
-  for (const [how, shape] of [["in the shape's words", anthropicShape], ["left out", plain]] as const) {
+  for (
+    const [how, shape] of [
+      ["in the shape's words", anthropicShape],
+      ["left out", plain],
+      ["some left out", mixed],
+    ] as const
+  ) {
     it(`no view has a result without its call, nor a call without its result unless it still waits for it (${how})`, async () => {
       const did = { swapped: 0, ladders: 0 };
       const one = async (all: readonly { word: string; size: number; sees: boolean }[]): Promise<void> => {
