@@ -14,7 +14,8 @@
  * standard error but with `--verbose`; no map is made for longer than 10 seconds, or 60 where a model makes it, and 5 seconds
  * later all is over. A read that is not too long starts nothing and writes nothing. Claude Code runs hooks before it asks a person
  * for leave: until a read is made, its file is looked at here and nowhere else. No model is asked but with `--model`, then only of
- * files of the project, and only after Claude Code has read them.
+ * files of the project, and only after Claude Code has read them; so a file in which a parser finds nothing to name is not
+ * shortened, whoever makes the maps.
  *
  * What is kept lies in the project, in `.summaries/`, which git does not see: maps, and for a week the middle of notes that are too
  * long for Claude Code to hand on. Nothing is shortened where that folder cannot be written, nor in the home directory itself.
