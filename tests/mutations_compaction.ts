@@ -60,6 +60,15 @@ export const compactionMutations: readonly Mutation[] = [
     named: "a call that nobody answers any more > has no result where it is left out with another one: it stands first",
   },
   {
+    guarantee: "a call that was given up is known for it in a view that is handed in",
+    file: "src/compaction/history.ts",
+    from: "?.endsWith(NO_RESULT)",
+    to: "?.startsWith(NO_RESULT)",
+    test: "compaction/history_test.ts",
+    named:
+      "a call that nobody answers any more > is known for that in a view that is handed in as a history: what comes after all is told in words: an approval that nobody gave",
+  },
+  {
     guarantee: "a result that is told in words with another one leaves its call without one",
     file: "src/compaction/history.ts",
     from: "this.#parts.onRetold?.(lost), this.#giveUp(lost);",

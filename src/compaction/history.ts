@@ -156,7 +156,7 @@ export class History {
     for (const id of calls) this.#end(id); // it may be said in other words, without them
     for (const item of told.length ? told : [this.#item(message, "message", facts)]) this.#push(item);
     // In a view that was handed in as a history: that call was given up.
-    answers.forEach((id, at) => facts.results?.[at] === NO_RESULT && this.#end(id));
+    answers.forEach((id, at) => facts.results?.[at]?.endsWith(NO_RESULT) && this.#end(id));
     // Others of a message that could only be told in words as a whole.
     const isLost = (id: string) => this.#calls.has(id) && !told.some(({ facts }) => facts.answers.includes(id));
     const lost = told.length ? first.filter(isLost) : [];

@@ -106,6 +106,11 @@ function textOfBlock(block: unknown): string {
   return isMedia(type) ? `[${type}]` : plainJson(block);
 }
 
+/** What a person decided about a call, and why. */
+export function approvalText(decision: string, reason: unknown): string {
+  return [decision, textOf(reason)].filter(Boolean).join(", ");
+}
+
 /** Whether a block of this type is a picture, a sound or a file: nothing of it is told. */
 export function isMedia(type: unknown): type is string {
   return typeof type === "string" && /image|audio|video|file|document|screenshot|media/.test(type) &&

@@ -231,13 +231,17 @@ describe("a call that nobody answers any more", () => {
     assertEquals(line.at(-1)!.facts.text, renderLateResult("b", "result b"));
   });
 
-  it("is known for that in a view that is handed in as a history: a result that comes after all is told in words", () => {
-    const [stop, other] = people as [HostMessage, HostMessage];
-    const view = lineAfter(anthropicShape, [messageOf("call a"), stop, other]).map(({ message }) => message);
-    const line = lineAfter(anthropicShape, [...view, messageOf("result a")]);
-    assertEquals(line.map(({ facts }) => facts.answers.join()), ["", "a", "", "", ""]);
-    assertEquals(line.at(-1)!.facts.text, renderLateResult("a", "result a"));
-  });
+  for (const [what, shape, call, result] of calls) {
+    it(`is known for that in a view that is handed in as a history: what comes after all is told in words: ${what}`, () => {
+      const late = JSON.parse(JSON.stringify(result).replaceAll(NO_RESULT, "it")), { answers } = shape.facts(late);
+      const given = lineAfter(shape, [call, ...people, late]),
+        handedIn = given.slice(0, 4).map(({ message }) => message);
+      for (const line of [given, lineAfter(shape, [...handedIn, late])]) {
+        assertEquals(line.map(({ facts }) => facts.answers), [[], answers, [], [], ...line.slice(4).map(() => [])]);
+        assertStringIncludes(line[4]!.facts.text, "[waymark note: the result of the tool call ");
+      }
+    });
+  }
 
   const unsaid: readonly [string, MessageShape, readonly HostMessage[], HostMessage, string][] = [
     [

@@ -116,6 +116,12 @@ const known: readonly [shape: string, what: string, message: HostMessage, facts:
     answers: ["m1"],
     isHuman: false,
   }],
+  ["openai", "an approval denied for a reason", {
+    type: "mcp_approval_response",
+    approval_request_id: "m1",
+    approve: false,
+    reason: "not in this repository",
+  }, { role: "tool", answers: ["m1"], results: ["approve: false, not in this repository"] }],
   ["openai", "an item of the provider's own", { type: "web_search_call", id: "w", status: "completed" }, {
     role: "assistant",
     calls: [],
@@ -140,6 +146,10 @@ const known: readonly [shape: string, what: string, message: HostMessage, facts:
     role: "tool",
     content: [{ type: "tool-approval-response", approvalId: "a1", approved: true }],
   }, { role: "tool", answers: ["approval:a1"], isHuman: false }],
+  ["ai-sdk", "an approval denied for a reason", {
+    role: "tool",
+    content: [{ type: "tool-approval-response", approvalId: "a1", approved: false, reason: "not in this repository" }],
+  }, { role: "tool", answers: ["approval:a1"], results: ["approved: false, not in this repository"] }],
   ["ai-sdk", "a result", {
     role: "tool",
     content: [{ type: "tool-result", toolCallId: "c1", toolName: "run", output: { type: "json", value: { a: 1 } } }],

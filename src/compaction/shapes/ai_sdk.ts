@@ -6,7 +6,7 @@
 
 import { plainJson } from "../binary.ts";
 import { NO_RESULT, renderLateResult } from "../own_text.ts";
-import { type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
+import { approvalText, type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
 import type { HostMessage, MessageShape } from "../types.ts";
 
 /** The shape `ai-sdk`. */
@@ -57,7 +57,7 @@ export const aiSdkShape: MessageShape = shapeOf({
 
 function readPart(part: unknown): Piece {
   if (typeof part === "string") return { kind: "words", text: part };
-  const { type, text, toolCallId, toolName, input, args, approvalId, approved } = fieldsOf(part);
+  const { type, text, toolCallId, toolName, input, args, approvalId, approved, reason } = fieldsOf(part);
   switch (type) {
     case "text":
       return { kind: "words", text: textOf(text) };
@@ -70,7 +70,7 @@ function readPart(part: unknown): Piece {
     case "tool-approval-request":
       return { kind: "call", id: approvalName(approvalId), name: "approval", text: String(toolCallId) };
     case "tool-approval-response":
-      return { kind: "result", id: approvalName(approvalId), text: `approved: ${approved}` };
+      return { kind: "result", id: approvalName(approvalId), text: approvalText(`approved: ${approved}`, reason) };
     default:
       return { kind: "other", text: isMedia(type) ? `[${type}]` : plainJson(part) };
   }

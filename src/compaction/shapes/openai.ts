@@ -6,7 +6,7 @@
 
 import { plainJson } from "../binary.ts";
 import { NO_RESULT, renderLateResult } from "../own_text.ts";
-import { type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
+import { approvalText, type Fields, fieldsOf, isMedia, type Piece, type Reading, shapeOf, textOf } from "../pieces.ts";
 import type { MessageShape } from "../types.ts";
 
 /** The shape `openai`. */
@@ -114,7 +114,8 @@ function readItem(item: Fields): Reading | undefined {
     return { role: "tool", pieces: [{ kind: "result", id: call, text: textOf(output ?? result) }] };
   }
   if (typeof approval_request_id === "string") {
-    return { role: "tool", pieces: [{ kind: "result", id: approval_request_id, text: `approve: ${item["approve"]}` }] };
+    const text = approvalText(`approve: ${item["approve"]}`, item["reason"]);
+    return { role: "tool", pieces: [{ kind: "result", id: approval_request_id, text }] };
   }
   const calls = call ?? (type === "mcp_approval_request" && typeof id === "string" ? id : undefined);
   if (calls !== undefined) {
