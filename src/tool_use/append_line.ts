@@ -93,7 +93,7 @@ async function standsAlone(file: AppendFile, from: number, line: Uint8Array): Pr
   return text.includes(`\n${decoder.decode(line)}`);
 }
 
-let outlives = false;
+let outlives = false, signals = 0;
 
 /**
  * A torn line may come of a limit on the size of files (`ulimit -f`), and the next write beyond it would end the process by a
@@ -103,8 +103,18 @@ export function outliveSizeLimit(): void {
   if (outlives) return;
   outlives = true;
   try {
-    host.Deno?.addSignalListener?.("SIGXFSZ", () => {});
+    host.Deno?.addSignalListener?.("SIGXFSZ", () => void signals++);
   } catch { /* no such signal here */ }
+}
+
+/** So often, {@linkcode PAUSE_MS} apart, the signal of a write beyond the limit is waited for. */
+const WAITS = 40;
+
+/** One that arrives when the process ends, and nobody listens any more, would still end it. */
+async function hearSignal(before: number): Promise<void> {
+  for (let wait = 0; outlives && signals === before && wait < WAITS; wait++) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
 }
 
 /** Opens a file for appending. */
@@ -122,7 +132,15 @@ async function denoFile(deno: typeof Deno, path: string): Promise<AppendFile> {
       await file.seek(at, deno.SeekMode.Start);
       return await file.read(buffer) ?? 0;
     },
-    write: (bytes) => file.write(bytes),
+    async write(bytes) {
+      const before = signals;
+      try {
+        return await file.write(bytes);
+      } catch (error) {
+        if (/\bos error 27\b/.test(String(error))) await hearSignal(before); // EFBIG
+        throw error;
+      }
+    },
     close: () => file.close(),
   };
 }
