@@ -38,8 +38,14 @@ export type {
   WrapToolsOptions,
 } from "./src/wrap_types.ts";
 export { dialects, headOnly, offsetLimit, startEnd, viewRange } from "./src/dialects.ts";
-export type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOptions } from "./src/dialects.ts";
-export type { DialectOptions, ZeroLine } from "./src/arguments.ts";
+export type {
+  DialectOptions,
+  HeadOnlyOptions,
+  OffsetLimitOptions,
+  StartEndOptions,
+  ViewRangeOptions,
+  ZeroLine,
+} from "./src/dialect_types.ts";
 export { autoCodec, fieldsCodec } from "./src/codecs.ts";
 export { readGuard } from "./src/read_guard.ts";
 export type { ReadGuardOptions, RereadGuardOptions, RereadRules } from "./src/guard_types.ts";

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { DialectOptions, ZeroLine } from "./dialect_types.ts";
 import type { Dialect, ReadSpan } from "./types.ts";
 
 /** A host's arguments. */
@@ -12,19 +13,6 @@ export type Args = Record<string, unknown>;
 
 /** A read without its path. */
 export type Range = Omit<ReadSpan, "path">;
-
-/** What all constructors take. */
-export interface DialectOptions {
-  /** The host's names for its read tool. Default: none. */
-  readonly tools?: readonly string[];
-  /** The argument with the path, a string or a URL. Default `path`. */
-  readonly path?: string;
-  /** Calls that are no read of a range of text lines: they are passed on. Default: none. */
-  readonly skip?: (args: Record<string, unknown>) => boolean;
-}
-
-/** What line 0 means to a host that counts from 1: the first line; the same, but numbered wrongly; or an error. */
-export type ZeroLine = "first" | "rewrite" | "refuse";
 
 /** A dialect of its three parts; the path, the shape of the arguments and the copy are the same for all. */
 export function dialect(options: DialectOptions, parts: {

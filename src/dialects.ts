@@ -8,22 +8,9 @@
  * @module
  */
 
-import { type Args, dialect, type DialectOptions, first, put, range, whole, type ZeroLine } from "./arguments.ts";
+import { type Args, dialect, first, put, range, whole } from "./arguments.ts";
+import type { HeadOnlyOptions, OffsetLimitOptions, StartEndOptions, ViewRangeOptions } from "./dialect_types.ts";
 import type { Dialect } from "./types.ts";
-
-/** Options of {@linkcode offsetLimit}. */
-export interface OffsetLimitOptions extends DialectOptions {
-  /** The argument with the first line. Default `offset`. */
-  readonly offset?: string;
-  /** The argument with the number of lines. Default `limit`. */
-  readonly limit?: string;
-  /** The number of the first line. With 0 the argument is a count of lines to skip. Default 1. */
-  readonly base?: 0 | 1;
-  /** How many lines the host gives where no limit is given. Default: all. */
-  readonly defaultCount?: number;
-  /** What 0 means where the base is 1. Default `first`. */
-  readonly zero?: ZeroLine;
-}
 
 /**
  * `{path, offset?, limit?}`: a first line (or lines to skip) and a number of lines.
@@ -51,18 +38,6 @@ export function offsetLimit(options: OffsetLimitOptions = {}): Dialect {
     },
     describe: (start, count) => `${offset}: ${start - 1 + base}, ${limit}: ${count}`,
   });
-}
-
-/** Options of {@linkcode startEnd}. */
-export interface StartEndOptions extends DialectOptions {
-  /** The argument with the first line, 1-based. Default `start_line`. */
-  readonly start?: string;
-  /** The argument with the last line, inclusive. Default `end_line`. */
-  readonly end?: string;
-  /** How many lines the host gives where no end is given. Default: all. */
-  readonly defaultCount?: number;
-  /** What line 0 means. Default `first`. */
-  readonly zero?: ZeroLine;
 }
 
 /**
@@ -94,16 +69,6 @@ export function startEnd(options: StartEndOptions = {}): Dialect {
   });
 }
 
-/** Options of {@linkcode viewRange}. */
-export interface ViewRangeOptions extends DialectOptions {
-  /** The argument with `[first, last]`. Default `view_range`. */
-  readonly range?: string;
-  /** The `command` of a tool that does more than view. Default: the tool only views. */
-  readonly command?: string;
-  /** Any last line below 1 means the end of the file, and a first line 0 the first. Default: only a last line of -1 does. */
-  readonly lenient?: boolean;
-}
-
 /**
  * `{path, view_range?: [first, last]}`: both inclusive, 1-based, a last line of -1 for the end of the file.
  *
@@ -133,14 +98,6 @@ export function viewRange(options: ViewRangeOptions = {}): Dialect {
     },
     describe: (start, count) => `${key}: [${start}, ${start + count - 1}]`,
   });
-}
-
-/** Options of {@linkcode headOnly}. */
-export interface HeadOnlyOptions extends DialectOptions {
-  /** The argument with the number of lines from the top. Default `head`. */
-  readonly head?: string;
-  /** The argument with the number of lines from the end; a call that has it is passed on. Default `tail`. */
-  readonly tail?: string;
 }
 
 /**

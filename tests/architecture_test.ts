@@ -13,7 +13,7 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   [
     "vocabulary",
-    /^src\/(types|session_types|wrap_types|claude_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
+    /^src\/(types|dialect_types|session_types|wrap_types|claude_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
   [
     "pure",
@@ -60,7 +60,7 @@ const longFiles: Readonly<Record<string, string>> = {
 };
 
 /** What importing the root entry may weigh: what is run at the start, and what is only fetched then (behind a literal `import()`). */
-const rootLimits = { run: { files: 22, bytes: 159_000 }, fetched: { files: 44, bytes: 286_000 } };
+const rootLimits = { run: { files: 22, bytes: 157_500 }, fetched: { files: 44, bytes: 284_500 } };
 
 /** What pure code may not name: it neither waits nor looks at the clock, the dice or the machine. */
 const impure =
@@ -213,6 +213,7 @@ describe("the layers", () => {
     for (
       const file of [
         "src/types.ts",
+        "src/dialect_types.ts",
         "src/session_types.ts",
         "src/wrap_types.ts",
         "src/guard_types.ts",
