@@ -11,7 +11,10 @@ import type { ToolFunction } from "../wrap_types.ts";
 import type { AcceptedResult } from "./types.ts";
 
 /** Facts of a call from what the host passes beside the arguments. */
-export type CallFacts = Partial<Pick<AcceptedResult, "callId" | "topLevel" | "path">>;
+export type CallFacts = Partial<Pick<AcceptedResult, "callId" | "topLevel" | "path">> & {
+  /** A script makes the call, not the main agent's model: its result is none of its own. Default false. */
+  readonly programmatic?: boolean;
+};
 
 /** How a tool is watched. */
 export interface WatchOptions {
@@ -19,7 +22,7 @@ export interface WatchOptions {
   readonly name?: string | undefined;
   /**
    * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `callId`,
-   * `toolUseId`, `toolUse.id`, `toolCall.id` and the like; `topLevel`; an agent's id means a sub-agent).
+   * `toolUseId`, `toolUse.id`, `toolCall.id` and the like; `topLevel`; an agent's id means a sub-agent, `programmatic` a script).
    */
   readonly facts?: ((...rest: unknown[]) => CallFacts) | undefined;
 }
@@ -34,8 +37,8 @@ export function watch<Tool extends ToolFunction>(
   if (tag === "AsyncGeneratorFunction" || tag === "GeneratorFunction") return tool;
   const tell = ([args, ...rest]: readonly unknown[], result: unknown): void => {
     try {
-      const { callId, topLevel, path } = facts(...rest);
-      accept({ callId, topLevel, path, tool: name, result, args });
+      const { callId, topLevel, path, programmatic } = facts(...rest);
+      accept({ callId, topLevel: programmatic ? false : topLevel, path, tool: name, result, args });
     } catch { /* facts of the host's own that throw */ }
   };
   return new Proxy(tool, {
@@ -64,7 +67,7 @@ function usualFacts(...rest: unknown[]): CallFacts {
     callId ??= textUnder(given, IDS);
     for (const name of CALLS) callId ??= textUnder(given[name], CALL_IDS);
     if (typeof given["topLevel"] === "boolean") topLevel ??= given["topLevel"];
-    if (textUnder(given, AGENTS) !== undefined) topLevel = false;
+    if (textUnder(given, AGENTS) !== undefined || given["programmatic"] === true) topLevel = false;
   }
   return topLevel === undefined ? { callId } : { callId, topLevel };
 }

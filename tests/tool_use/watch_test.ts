@@ -158,6 +158,7 @@ describe("the facts of a call", () => {
     assertEquals(factsOf({ callId: "c1", topLevel: true, parent_tool_use_id: "p" }).topLevel, false);
     assertEquals(factsOf({ callId: "c1", topLevel: true }).topLevel, true);
     assertEquals(factsOf({ callId: "c1", topLevel: "yes" }).topLevel, undefined);
+    assertEquals(factsOf({ callId: "c1", topLevel: true, programmatic: true }).topLevel, false, "a script calls it");
   });
 
   it("are nothing where there is none: no id is made up", () => {
@@ -176,6 +177,13 @@ describe("the facts of a call", () => {
       { callId: "c9", topLevel: true, path: "a.ts", tool: "Read", result: "text", args: { file: "a.ts" } },
       { callId: undefined, topLevel: undefined, path: undefined, tool: "read", result: "text", args: { file: "a.ts" } },
     ]);
+  });
+
+  it("say that a script makes the call, whatever else they say: its result is none of the agent's own", () => {
+    const { seen, accept } = watching();
+    const facts = () => ({ callId: "c9", topLevel: true, programmatic: true });
+    watch(() => "text", accept, { name: "Read", facts })();
+    assertEquals(seen.map(({ topLevel }) => topLevel), [false]);
   });
 
   it("come with a name though the tool has none", () => {
