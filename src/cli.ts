@@ -9,7 +9,7 @@
  */
 
 import process from "node:process";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import {
   at,
   type Call,
@@ -24,16 +24,14 @@ import {
   stats,
 } from "./cli/actions.ts";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
+import { isProgram, oneLine, runCommand, toWhole, VERSION } from "./cli/program.ts";
 import { openSession } from "./cli/session_file.ts";
-import { disk } from "./files.ts";
 import { outline } from "./outline.ts";
 import type { WaymarkOptions } from "./options.ts";
 import { createWaymark } from "./waymark.ts";
 
 export type { CommandIo };
 
-/** The release; `deno.json` says the same. */
-const VERSION = "0.1.0";
 const HELP = `
 Maps are made by a parser, with no network and no key. With ANTHROPIC_API_KEY in the environment, or with --model, a
 model of Anthropic makes them; --no-model rules that out. They are kept in .summaries/ at the project's root: the nearest
@@ -56,19 +54,8 @@ Exit codes: 0 done, and also a read whose map could not be made; 1 failed; 2 not
  * ```
  */
 export async function main(argv: readonly string[], io: CommandIo = processIo()): Promise<number> {
-  let said = "";
   try {
-    try {
-      await createCommands(io, (text) => said += text).parseAsync(argv, { from: "user" });
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0) {
-        io.complain(said.trimEnd());
-        return 2;
-      }
-      await io.write(said); // what was asked for: help or the version
-    }
-    return 0;
+    return await runCommand(createCommands(io), argv, io) ?? 0;
   } catch (error) {
     if (isBrokenPipe(error)) return 0;
     io.complain(oneLine(error));
@@ -76,7 +63,7 @@ export async function main(argv: readonly string[], io: CommandIo = processIo())
   }
 }
 
-function createCommands(io: CommandIo, say: (text: string) => void): Command {
+function createCommands(io: CommandIo): Command {
   const program = new Command("waymark")
     .description("Reads files for coding agents: 200 lines and a map of the whole file in place of thousands of lines.")
     .version(VERSION)
@@ -85,16 +72,7 @@ function createCommands(io: CommandIo, say: (text: string) => void): Command {
     .option("--no-model", "a parser makes the maps, whatever the environment holds")
     .option("--max-lines <count>", "lines a read may return before it is shortened (default: 200)", toWhole)
     .addHelpText("after", HELP)
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      writeOut: say,
-      writeErr: say,
-      getOutHelpWidth: () => 120,
-      getErrHelpWidth: () => 120,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-    .exitOverride();
+    .configureHelp({ showGlobalOptions: true });
 
   const add = (usage: string, description: string, action: (call: Call) => Promise<Output>): Command =>
     program.command(usage).description(description).action(async (...given: unknown[]) => {
@@ -157,25 +135,4 @@ async function chooseModel(
   }
 }
 
-function toWhole(value: string): number {
-  if (!/^0*[1-9]\d*$/.test(value)) throw new InvalidArgumentError("It is not a whole number from 1.");
-  return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
-}
-
-function oneLine(problem: unknown): string {
-  const { message = problem } = (problem ?? {}) as { message?: unknown };
-  return `waymark: ${String(message).trim().replace(/\s*[\r\n]+\s*/g, " ")}`;
-}
-
-/** Whether this file is the program. Node before 24.2 has no `import.meta.main`. */
-function isProgram(): boolean {
-  const { main: isMain, filename } = import.meta as { main?: boolean; filename?: string };
-  if (isMain !== undefined) return isMain;
-  try {
-    return disk().realPath(process.argv[1] ?? "") === filename;
-  } catch {
-    return false; // no script, or one that Node found under another name
-  }
-}
-
-if (isProgram()) void main(process.argv.slice(2)).then((code) => process.exitCode = code);
+if (isProgram(import.meta)) void main(process.argv.slice(2)).then((code) => process.exitCode = code);

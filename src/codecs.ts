@@ -36,9 +36,11 @@ export const mcpCodec: Codec = {
     if (!structured) return withField(given, "content", blocks);
     // Hosts show the model the structured form alone: a note beside it would never be seen.
     const text = content.find((block) => typeof block?.text === "string").text;
-    const key = Object.keys(structured).find((key) => structured[key] === text) ?? "content";
-    if (typeof structured[key] !== "string") return result;
-    const noted = withField(structured, key, appended(structured[key], annotations));
+    const keys = Object.keys(structured);
+    const key = keys.find((key) => structured[key] === text) ??
+      keys.find((key) => holdsText(key, structured[key], text));
+    if (key === undefined) return result;
+    const noted = withField(structured, key, appended(structured[key] as string, annotations));
     return withField(withField(given, "content", blocks), "structuredContent", noted);
   },
   answer(annotation, like = { content: [{ type: "text", text: "" }] }) {
@@ -163,6 +165,11 @@ function blockAnswer({ text }: Annotation, like: readonly unknown[]): unknown[] 
   if (!blocks.length || !blocks.every(isText)) return undefined;
   const type = blocks[0]!["type"];
   return [type === undefined ? { text } : { type, text }];
+}
+
+/** Whether a value is a text or the most of it, or stands for it by its name: of a short one a schema may allow few values. */
+function holdsText(key: string, value: unknown, text: string): boolean {
+  return typeof value === "string" && value.length * 2 > text.length && (key === "content" || text.includes(value));
 }
 
 /** Whether an object has no other names: what a host makes of those cannot be made up. */

@@ -18,8 +18,8 @@
  *
  * Lines are given again however often they are asked for, unless `--references` asks otherwise: MCP has neither the messages
  * nor word of what has left them, and sub-agents share a connection, so that what it refers to may be gone. With the
- * flag a repeated read is answered by what is true all the same: the lines are unchanged since an earlier read, and the same
- * call once more, or `fresh`, gives them.
+ * flag a repeated read is answered by what is true all the same: the lines are unchanged since an earlier read, whoever's that
+ * was. `fresh` gives them; so does the same call once more, where no other conversation makes it in between.
  *
  * @module
  */
@@ -27,10 +27,10 @@
 import process from "node:process";
 // @ts-types="npm:@modelcontextprotocol/sdk@^1.32.2/server/stdio"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
-import { disk } from "./files.ts";
-import { type McpServerOptions, VERSION } from "./mcp/options.ts";
+import { isProgram, oneLine, runCommand, toWhole, VERSION } from "./cli/program.ts";
+import type { McpServerOptions } from "./mcp/options.ts";
 import { serveMcp } from "./mcp/server.ts";
 
 export type { McpServerOptions, McpServing, McpTransport } from "./mcp/options.ts";
@@ -47,7 +47,8 @@ Anthropic. They are kept in .summaries/ of each folder.
 
 --references makes repeated reads cheap: lines that were given and are unchanged come back as one line, which says so and how
 to have them. It is off by default because no client says when such lines have left its conversation (when that is compacted),
-nor that several conversations (its sub-agents, its windows) share the connection. The model then asks a second time.
+nor that several conversations (its sub-agents, its windows) share the connection. The model then asks a second time, by the
+same call, or with "fresh": true, which gives the lines whatever the others asked for meanwhile.
 
 Exit codes: 0 ended by the client or a signal; 1 failed; 2 not understood.`;
 
@@ -66,36 +67,28 @@ Exit codes: 0 ended by the client or a signal; 1 failed; 2 not understood.`;
  * ```
  */
 export async function main(argv: readonly string[], io: CommandIo = processIo()): Promise<number> {
-  let said = "";
-  const program = createCommand((text) => said += text);
+  const command = createCommand(), tell = (line: string): void => io.complain(`waymark: ${line}`);
   try {
-    program.parse(argv, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) await io.write(said); // what was asked for: help or the version
-    else io.complain(said.trimEnd());
-    return error.exitCode === 0 ? 0 : 2;
-  }
-  const tell = (line: string): void => io.complain(`waymark: ${line}`);
-  try {
-    await serveStdio(await optionsOf(program.opts(), tell), tell);
+    const ended = await runCommand(command, argv, io);
+    if (ended !== undefined) return ended;
+    await serveStdio(await optionsOf(command.opts(), tell), tell);
     return 0;
   } catch (error) {
     if (isBrokenPipe(error)) return 0;
-    tell(String((error as Error)?.message ?? error).trim().replace(/\s*[\r\n]+\s*/g, " "));
+    io.complain(oneLine(error));
     return 1;
   }
 }
 
 interface Flags {
-  readonly root: readonly string[];
+  readonly root?: readonly string[];
   readonly model?: string;
   readonly maxLines?: number;
   readonly references?: true;
 }
 
-function createCommand(say: (text: string) => void): Command {
-  const add = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+function createCommand(): Command {
+  const add = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   return new Command("waymark-mcp")
     .description(
       "An MCP server that reads files: 200 lines and a map of the whole file in place of thousands of lines.",
@@ -105,25 +98,18 @@ function createCommand(say: (text: string) => void): Command {
       "--root <dir>",
       "a folder whose files may be read; may be given again (default: what the client names)",
       add,
-      [],
     )
     .option("--model <name>", "a model of Anthropic makes the maps")
     .option("--max-lines <count>", "lines a read may return before it is shortened (default: 200)", toWhole)
     .option("--references", "lines that were given before come back as one line")
     .allowExcessArguments(false)
-    .addHelpText("after", HELP)
-    .configureOutput({
-      writeOut: say,
-      writeErr: say,
-      getOutHelpWidth: () => 120,
-      getErrHelpWidth: () => 120,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-    .exitOverride();
+    .addHelpText("after", HELP);
 }
 
-async function optionsOf({ root, model, ...rest }: Flags, onNotice: (line: string) => void): Promise<McpServerOptions> {
+async function optionsOf(
+  { root = [], model, ...rest }: Flags,
+  onNotice: (line: string) => void,
+): Promise<McpServerOptions> {
   if (model === undefined) return { roots: root, ...rest, onNotice };
   const { anthropic } = await import("./providers/anthropic.ts");
   return { roots: root, model: anthropic({ model }), ...rest, onNotice };
@@ -133,7 +119,7 @@ async function optionsOf({ root, model, ...rest }: Flags, onNotice: (line: strin
 async function serveStdio(options: McpServerOptions, tell: (line: string) => void): Promise<void> {
   const stop = Promise.withResolvers<void>(), end = (): void => stop.resolve(), { roots = [], references } = options;
   process.stdin.once("end", end).once("close", end);
-  process.stdout.on("error", end);
+  process.stdout.on("error", end).setMaxListeners(0); // the SDK adds one for every answer that waits to be written
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
   const serving = await serveMcp(new StdioServerTransport(), options);
   void stop.promise.then(() => serving.close());
@@ -142,21 +128,5 @@ async function serveStdio(options: McpServerOptions, tell: (line: string) => voi
   await serving.closed;
 }
 
-function toWhole(value: string): number {
-  if (!/^0*[1-9]\d*$/.test(value)) throw new InvalidArgumentError("It is not a whole number from 1.");
-  return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
-}
-
-/** Whether this file is the program. Node before 24.2 has no `import.meta.main`. */
-function isProgram(): boolean {
-  const { main: isMain, filename } = import.meta as { main?: boolean; filename?: string };
-  if (isMain !== undefined) return isMain;
-  try {
-    return disk().realPath(process.argv[1] ?? "") === filename;
-  } catch {
-    return false; // no script, or one that Node found under another name
-  }
-}
-
 // Whatever still waits for input would keep the process: all that matters is closed and written by then.
-if (isProgram()) void main(process.argv.slice(2)).then((code) => process.exit(code));
+if (isProgram(import.meta)) void main(process.argv.slice(2)).then((code) => process.exit(code));

@@ -104,15 +104,29 @@ describe("an MCP result", () => {
       content: [text("a"), text(map.text)],
       structuredContent: { path: "a.ts", body: `a\n\n${map.text}` },
     });
-    const other = autoCodec.annotate({ content: [text("summary")], structuredContent: { content: "a" } }, [
+    const other = autoCodec.annotate({ content: [text("summary")], structuredContent: { content: "in full" } }, [
       map,
     ]) as Record<string, unknown>;
-    assertEquals(other["structuredContent"], { content: `a\n\n${map.text}` });
+    assertEquals(other["structuredContent"], { content: `in full\n\n${map.text}` });
   });
 
   it("whose structured form has no place for it is left alone", () => {
     const result = { content: [text("a")], structuredContent: { lines: ["a"] } };
     assertStrictEquals(autoCodec.annotate(result, [map]), result);
+  });
+
+  it("whose structured form has a word where its text might be keeps that word: a schema may allow no other", () => {
+    const result = { content: [text("lines of a file, and ok")], structuredContent: { content: "ok", state: "file" } };
+    for (const codec of [mcpCodec, autoCodec]) assertStrictEquals(codec.annotate(result, [map]), result);
+  });
+
+  it("of which the structured form has the most, without a head of its own, gets it there too", () => {
+    const structuredContent = { kind: "file", body: "one\ntwo\nthree" };
+    const given = mcpCodec.annotate({ content: [text("a.ts:\none\ntwo\nthree")], structuredContent }, [map]);
+    assertEquals((given as Record<string, unknown>)["structuredContent"], {
+      kind: "file",
+      body: `one\ntwo\nthree\n\n${map.text}`,
+    });
   });
 
   it("gets no new key in its structured form: a declared schema would forbid it", () => {

@@ -97,8 +97,12 @@ function later(ms: number): Promise<void> {
 }
 
 /** Talks to a server line by line, with no SDK between. */
-function talk(args: readonly string[], options: { cwd: string; env?: Record<string, string> }) {
-  const child: ChildProcessWithoutNullStreams = spawn(program, [...start, ...args], {
+function talk(
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string>; command?: readonly [string, ...string[]] },
+) {
+  const [command, ...first] = options.command ?? [program, ...start];
+  const child: ChildProcessWithoutNullStreams = spawn(command, [...first, ...args], {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
   });
@@ -245,6 +249,25 @@ describe("standard input and output", () => {
       for (const line of stderr().trimEnd().split("\n")) assertMatch(line, /^waymark: /);
     }));
 
+  it("carry an answer to each of more calls at once than files may be open", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(250).replaceAll("{ return", `{ /* ${"x".repeat(6000)} */ return`)); // read in pieces
+      const limited = ["-c", 'ulimit -n 128; exec "$@"', "sh", program, ...start, "--root", folder];
+      const { child, ended, send, answer, stdout, stderr } = talk(limited, { cwd: folder, command: ["sh"] });
+      send(hello);
+      for (let id = 101; id < 301; id++) {
+        send({ id, method: "tools/call", params: { name: "read_file", arguments: { path: "a.ts" } } });
+      }
+      for (let id = 101; id < 301; id++) {
+        const { result } = await answer(id) as { result: Result };
+        assertStringIncludes(result.content[0]!.text, "function f1(", String(id));
+      }
+      child.stdin.end();
+      assertEquals(await ended, { code: 0, signal: null });
+      assert(!stdout().includes('"isError"'));
+      assertEquals(stderr(), `waymark: reading files in ${folder}; repeated reads are given again\n`);
+    }));
+
   it("end it by themselves: at the end of its input, by a signal, or when nobody reads", () =>
     inFolder(async (folder) => {
       for (const how of ["end", "SIGTERM", "SIGINT", "break"] as const) {
@@ -318,6 +341,7 @@ describe("the command line of the server", () => {
     for (const word of ["--root <dir>", "--model <name>", "--max-lines <count>", "--references", "Exit codes"]) {
       assertStringIncludes(help.stdout, word);
     }
+    assert(!help.stdout.includes("[]"), help.stdout);
     assertMatch(help.stdout.replaceAll(/\s+/g, " "), /off by default because no client says when such lines have left/);
     const { version } = JSON.parse(readText("deno.json"));
     assertEquals(await inProcess(["--version"], {}), { code: 0, stdout: `${version}\n`, stderr: "" });
@@ -330,6 +354,7 @@ describe("the command line of the server", () => {
         [["somewhere"], 2, /too many arguments/],
         [["--max-lines", "none"], 2, /It is not a whole number from 1/],
         [["--root"], 2, /argument missing/],
+        [["--root", ""], 1, /^waymark: Cannot read in : it is no path on this machine\n$/],
         [["--root", join(folder, "absent")], 1, /^waymark: Cannot read in .*\/absent: there is no such folder\n$/],
         [["--root", put(folder, "file.ts", "")], 1, /^waymark: Cannot read in .*\/file\.ts: it is not a folder\n$/],
       ];

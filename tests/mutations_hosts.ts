@@ -75,8 +75,8 @@ export const hostMutations: readonly Mutation[] = [
   {
     guarantee: "the server reads nothing outside of its folders",
     file: "src/mcp/folders.ts",
-    from: "  if (!folder) refuse(path, outside);\n  return { real, folder };",
-    to: "  return { real, folder: folder ?? first };",
+    from: "  if (!folder) refuse(path, outside);\n",
+    to: "",
     test: "mcp/folders_test.ts",
     named: "is refused by whatever name, and what is there is not told",
   },

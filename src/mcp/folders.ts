@@ -3,7 +3,8 @@
  *
  * Promised: a file is read only where it really lies in one of the folders, links resolved, and it is the open file that is
  * checked, not its name; of a path outside nothing is told, not even whether there is a file. On Deno nothing prompts. A hard
- * link is a file of the folder it is in: who may put one there may put anything there.
+ * link is a file of the folder it is in: who may put one there may put anything there. None of Waymark's own files is opened: to
+ * close a database's file takes its locks from SQLite.
  *
  * @module
  */
@@ -30,6 +31,13 @@ export interface Inside {
   readonly folder: Folder;
 }
 
+/** Names that are told as what they lead to. */
+const DOTS = /(?:^|[\\/])\.{1,2}(?:[\\/]|$)/;
+/** More than any system takes: what is longer is not looked for, name by name. */
+const MAX_PATH = 4096;
+/** Waymark's own folder, wherever it is. */
+const OWN = /[\\/]\.summaries(?:[\\/]|$)/;
+
 /** A folder by its path or `file:` URL. Throws a {@linkcode WaymarkError} that says why it is none. */
 export function toFolder(named: string): Folder {
   const path = toDiskPath(named, disk().cwd());
@@ -38,7 +46,7 @@ export function toFolder(named: string): Folder {
   }
   try {
     const real = disk().realPath(path);
-    if (disk().stat(real).isDirectory) return { path, real };
+    if (disk().stat(real).isDirectory) return { path: DOTS.test(path) ? real : path, real };
   } catch (error) {
     if (error instanceof WaymarkError) throw error; // Deno was started without the permission
     throw new WaymarkError("invalid-option", `Cannot read in ${named}: ${reasonOf(error, "folder")}`, { cause: error });
@@ -60,7 +68,7 @@ export function commonFolders(own: readonly Folder[], named: readonly Folder[] |
   return common.filter(({ real }, at) => common.findIndex((other) => other.real === real) === at);
 }
 
-/** Where a path leads. A relative one starts at the first folder. Throws a {@linkcode WaymarkError} that says what to do instead. */
+/** Where the path of a regular file leads. A relative one starts at the first folder. Throws a {@linkcode WaymarkError} that says what to do instead. */
 export function findInside(path: string, folders: readonly Folder[]): Inside {
   const [first] = folders;
   if (!first) {
@@ -69,6 +77,7 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
       "no folder may be read; start the server with --root DIR, a folder that the client names too if it names any",
     );
   }
+  if (path.length > MAX_PATH) refuse(`${path.slice(0, 80)}…`, "the path is longer than any may be");
   const absolute = toDiskPath(path, first.real);
   if (absolute === undefined) refuse(path, "it is no path on this machine; give one in the folder");
   const names = folders.map((folder) => folder.path).join(", ");
@@ -84,7 +93,29 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
     b.real.length - a.real.length
   );
   if (!folder) refuse(path, outside);
-  return { real, folder };
+  if (OWN.test(real)) refuse(path, "it is Waymark's own, where the maps are kept; summarize_file gives them");
+  try {
+    const { isFile, isDirectory } = disk().stat(real);
+    if (isFile) return { real, folder };
+    refuse(path, isDirectory ? "it is a folder; name a file in it" : "it is not a regular file");
+  } catch (error) {
+    if (error instanceof WaymarkError) throw error;
+    refuse(path, reasonOf(error), error);
+  }
+}
+
+/** Does something with a file while it is open. Throws as {@linkcode openInside} does. */
+export async function withInside<Value>(
+  path: string,
+  folders: readonly Folder[],
+  action: (handle: FileHandle) => Promise<Value>,
+): Promise<Value> {
+  const { handle } = await openInside(path, folders);
+  try {
+    return await action(handle);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Opens a regular file that lies in one of the folders; whoever asked closes it. Throws as {@linkcode findInside} does. */
@@ -92,12 +123,8 @@ export async function openInside(path: string, folders: readonly Folder[]): Prom
   const inside = findInside(path, folders), { real } = inside;
   let handle: FileHandle;
   try {
-    const { isFile, isDirectory } = disk().stat(real);
-    if (isDirectory) refuse(path, "it is a folder; name a file in it");
-    if (!isFile) refuse(path, "it is not a regular file");
     handle = await open(real, READ);
   } catch (error) {
-    if (error instanceof WaymarkError) throw error;
     refuse(path, reasonOf(error), error);
   }
   try {
@@ -139,10 +166,10 @@ function openedPath({ fd }: FileHandle): string | undefined {
   }
 }
 
-/** Whether a path at which nothing is found would be in one of the folders: what is there of it on the way is. */
+/** Whether a path at which nothing is found would be in one of the folders: what is there of it on the way is, or the folder is gone. */
 function isNamedInside(absolute: string, folders: readonly Folder[]): boolean {
-  const within = (path: string) => folders.some((folder) => isWithin(path, folder.path) || isWithin(path, folder.real));
-  if (!within(absolute)) return false;
+  const named = folders.filter(({ path, real }) => isWithin(absolute, path) || isWithin(absolute, real));
+  if (!named.length || named.some(({ real }) => !disk().exists(real))) return named.length > 0; // the folder itself is gone
   for (let at = absolute.length; at > 0;) {
     at = Math.max(absolute.lastIndexOf("/", at - 1), absolute.lastIndexOf("\\", at - 1));
     try {

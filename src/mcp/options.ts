@@ -1,13 +1,10 @@
 /**
- * What the server takes and gives, and its release.
+ * What the server takes and gives.
  *
  * @module
  */
 
 import type { Model } from "../types.ts";
-
-/** The release; `deno.json` says the same. */
-export const VERSION = "0.1.0";
 
 /** Options of {@linkcode serveMcp}. */
 export interface McpServerOptions {

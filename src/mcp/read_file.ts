@@ -14,7 +14,7 @@ import { WaymarkError } from "../errors.ts";
 import { frame } from "../file_map.ts";
 import { looksBinary } from "../probe.ts";
 import type { Codec, Dialect, ReadSpan } from "../types.ts";
-import { type Folder, openInside } from "./folders.ts";
+import { type Folder, withInside } from "./folders.ts";
 import { readWindow, type Window } from "./window.ts";
 
 /** Most bytes one read gives. */
@@ -32,7 +32,8 @@ export const readFileDialect: Dialect = {
   ...range,
   parse(args) {
     const span = range.parse(args);
-    return span && (args as { fresh?: unknown }).fresh === true ? { ...span, fresh: true } : span;
+    const { fresh } = args as { fresh?: unknown };
+    return span && (fresh === true || fresh === "true") ? { ...span, fresh: true } : span;
   },
 };
 
@@ -58,7 +59,8 @@ export function readFileWords(maxLines: number): { title: string; description: s
         limit: { type: "integer", minimum: 1, description: "How many lines. Default: to the end." },
         fresh: {
           type: "boolean",
-          description: "True: all lines asked for, of a long file too, and without a map. Default false.",
+          description:
+            "True: all lines asked for, though they are many or were given before, and no map. Default false.",
         },
       },
       required: ["path"],
@@ -85,13 +87,12 @@ export async function readFile(
   args: Readonly<Record<string, unknown>>,
   { folders, signal }: { readonly folders: readonly Folder[]; readonly signal: AbortSignal | undefined },
 ): Promise<ReadResult> {
-  const { path, start, count = Infinity } = readOf(args), { handle } = await openInside(path, folders);
-  let window: Window;
-  try {
-    window = await readWindow(handle, { start, count, maxBytes: MAX_BYTES, signal });
-  } finally {
-    await handle.close();
-  }
+  const { path, start, count = Infinity } = readOf(args);
+  const window = await withInside(
+    path,
+    folders,
+    (handle) => readWindow(handle, { start, count, maxBytes: MAX_BYTES, signal, refuses: looksBinary }),
+  );
   const { bytes, total = 0 } = window;
   if (looksBinary(window.head)) {
     throw new WaymarkError("not-text", `Cannot read ${path}: it is no text; this tool reads text only`);
@@ -115,7 +116,9 @@ function notesOn({ lines, cut, total }: Window, start: number, bytes: Uint8Array
   if (!lines) return [frame("notice", `there is nothing from line ${start} on, the file has ${total} lines`, [])];
   const notes: string[] = [], last = start + lines - 1, most = `${MAX_BYTES >> 10} KiB`;
   if (cut === "line") {
-    const next = `One read gives at most ${most}. The next line: offset: ${start + 1}, limit: 1.`;
+    const next = `One read gives at most ${most}, and none the rest of this line. Lines after it, if any: offset: ${
+      start + 1
+    }, limit: 1.`;
     notes.push(frame("notice", `PARTIAL, of line ${start} only the first ${most} are shown`, [next]));
   } else if (cut) {
     const next = `One read gives at most ${most}. Next lines: ${range.describe(last + 1, lines)}.`;

@@ -2,7 +2,7 @@
  * The server: two tools over the folders of the moment, on the official SDK, whatever the transport.
  *
  * Promised: nothing is sent to a client but the protocol; a call that fails is a result that says so in one line; calls run at
- * once, and one that the client gives up ends. Each folder is a project of its own, with its own maps. What is given of a file
+ * once, so many that files to open do not run out, and one that the client gives up ends. Each folder is a project of its own, with its own maps. What is given of a file
  * is of one that lay in a folder when it was open: its lines, and a map only of the very bytes that were read so.
  *
  * @module
@@ -18,15 +18,17 @@ import {
   RootsListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { type McpExtra, mcpHandler, mcpSummarizeFile } from "../adapters/mcp.ts";
+import { VERSION } from "../cli/program.ts";
 import { quiet, WaymarkError } from "../errors.ts";
 import { sha256 } from "../files.ts";
 import type { Waymark } from "../options.ts";
 import { outline } from "../outline.ts";
 import { sessionPool } from "../session_pool.ts";
 import { type FileSummaries, readGuideline, summarizeFileTool } from "../summarize_file.ts";
+import { createTurns } from "../waiting.ts";
 import { createWaymark } from "../waymark.ts";
-import { findInside, type Folder, openInside, toFolder } from "./folders.ts";
-import { type McpServerOptions, type McpServing, type McpTransport, VERSION } from "./options.ts";
+import { findInside, type Folder, toFolder, withInside } from "./folders.ts";
+import type { McpServerOptions, McpServing, McpTransport } from "./options.ts";
 import { readFile, readFileCodec, readFileDialect, readFileWords, readOf, type ReadResult } from "./read_file.ts";
 import { createRoots } from "./roots.ts";
 
@@ -39,6 +41,9 @@ interface Call extends McpExtra {
 
 /** Claude Code hides tools behind a search that do not ask to be shown, and leaves out what the server says of them. */
 const SHOWN = { "anthropic/alwaysLoad": true };
+
+/** Calls that run at once; others wait. Each has a file or two open, and some systems let a process have 256. */
+const MAX_CALLS = 32;
 
 /** How long the client may take to name its folders, in milliseconds. */
 const ROOTS_MS = 10_000;
@@ -70,17 +75,10 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
 
   const files: FileSummaries = {
     async summarize(path, { refresh = false, signal }) {
-      const folders = await roots.current(), { handle, folder } = await openInside(path, folders);
-      try {
-        const map = await projects.of(folder, folders).waymark.summarize(path, {
-          refresh,
-          signal,
-          cwd: folders[0]!.real,
-        });
-        if (await sha256(await handle.readFile()) === map.hash) return map;
-      } finally {
-        await handle.close();
-      }
+      const folders = await roots.current(), { folder } = findInside(path, folders), cwd = folders[0]!.real;
+      const map = await projects.of(folder, folders).waymark.summarize(path, { refresh, signal, cwd });
+      const hash = await withInside(path, folders, async (handle) => sha256(await handle.readFile()));
+      if (hash === map.hash) return map;
       throw new WaymarkError("changed", `Cannot summarize ${path}: it changed while its map was made; ask again`);
     },
     async lookup(path, line, { signal }) {
@@ -97,6 +95,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
     summarize_file: (args, extra) => summarize.handler(args as never, extra),
   };
 
+  const turns = createTurns(MAX_CALLS);
   const server = new Server({ name: "waymark", title: "Waymark", version: VERSION }, {
     capabilities: { tools: {} },
     instructions: readGuideline({ maxLines }),
@@ -122,10 +121,13 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
       );
     }
     const { requestId, sessionId, _meta, signal } = extra;
+    const leave = await turns.take(signal);
     try {
       return { ...await tool(params.arguments ?? {}, { requestId, sessionId, _meta, signal }) };
     } catch (error) {
       return { content: [{ type: "text", text: oneLine(error) }], isError: true };
+    } finally {
+      leave();
     }
   });
 

@@ -20,6 +20,8 @@ export interface WindowBounds {
   readonly count: number;
   /** Most bytes; the last lines are left out where there are more, and of a single line its end. */
   readonly maxBytes: number;
+  /** Whether a file that begins so is not wanted: nothing more is read of it then, and there are no lines. */
+  readonly refuses?: (head: Uint8Array) => boolean;
   /** Ends it; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -51,7 +53,10 @@ export async function readWindow(source: OpenSource, bounds: WindowBounds): Prom
       return { bytes: kept, lines: Math.max(0, total - start + 1), total, head: head ?? kept };
     }
     const piece = buffer.subarray(0, bytesRead);
-    head ??= piece.slice(0, 8000);
+    if (!head) {
+      head = piece.slice(0, 8000);
+      if (bounds.refuses?.(head)) return { bytes: joined([], 0), lines: 0, head };
+    }
     let at = 0, from = line >= start ? 0 : -1;
     while (at < bytesRead && line < end) {
       const next = piece.indexOf(LF, at) + 1;

@@ -474,6 +474,25 @@ describe("mcpRanges()", () => {
     ]);
   });
 
+  it("gives an empty line, though of lines that were cut off the last one's ending is left out", async () => {
+    const read = mcpRanges(topReader([], "a\n\n\nb\n"));
+    const of = async (offset: number, limit?: number) => {
+      const { content, isError } = await read({ path: "a", offset, ...limit !== undefined && { limit } }, {}) as Result;
+      return isError ? "failed" : content[0]!.text;
+    };
+    assertEquals([await of(2, 1), await of(3, 1), await of(2, 2), await of(2, 3)], ["", "", "\n", "\n\nb"]);
+    assertEquals([await of(4, 1), await of(9, 1), await of(9)], ["b", "failed", "failed"]);
+    const whole = mcpRanges(() => text("a\n\n")); // with all endings
+    assertEquals(
+      (await whole({ path: "a", offset: 9, limit: 1 }, {})).content[0]!.text,
+      "Cannot read a from line 9: it has fewer lines",
+    );
+    assertEquals(
+      (await whole({ path: "a", offset: 9 }, {})).content[0]!.text,
+      "Cannot read a from line 9: it has 2 lines",
+    );
+  });
+
   it("takes lines out of a text that has more than was asked for, endings and all", async () => {
     const whole = () => text("a\r\n\nb\nc\n"), read = mcpRanges(whole);
     const of = async (offset?: number, limit?: number) =>

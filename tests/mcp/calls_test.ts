@@ -36,6 +36,29 @@ describe("calls at once", () => {
   });
 });
 
+describe("a call that waits for its turn", () => {
+  it("ends at once where the client gives it up, and the others go on", () => {
+    const asked = Promise.withResolvers<void>(), go = Promise.withResolvers<string>();
+    let requests = 0;
+    const model = scriptedModel(() => {
+      if (++requests === 4) asked.resolve(); // as many as are asked at once
+      return go.promise;
+    });
+    return serve({ model }, async ({ read, call, folder }) => {
+      for (let at = 0; at < 32; at++) put(folder, `f${at}.ts`, code(201 + at));
+      const all = Array.from({ length: 32 }, (_, at) => read(`f${at}.ts`));
+      await asked.promise;
+      const abort = new AbortController(), late = call("read_file", { path: "short.ts" }, { signal: abort.signal });
+      const later = read("short.ts");
+      abort.abort();
+      await assertRejects(() => late);
+      go.resolve(JSON.stringify({ prose: "Adds.", regions: [] }));
+      for (const [text] of await Promise.all(all)) assertStringIncludes(text!, "function f201(");
+      assertEquals(await later, [code(50)]);
+    });
+  });
+});
+
 describe("a call that is given up", () => {
   it("ends, the request to the model too, and the server goes on", () => {
     const asked = Promise.withResolvers<void>(), ended = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import { describe, it } from "node:test";
 import { execFileSync, spawn } from "node:child_process";
-import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
@@ -143,6 +143,46 @@ describe("a file outside of the folders", () => {
       await refusal("circle.ts", [folder]);
     }));
 
+  it(
+    "is any that is longer than a path can be, which is not looked for name by name",
+    { timeout: 30_000 },
+    () =>
+      inProject(async ({ folder, inside }) => {
+        for (const name of ["a/".repeat(1 << 20), `${inside}/${"x".repeat(1 << 22)}`]) {
+          const { message } = await assertRejects(() => read(name, [folder]), WaymarkError);
+          assertEquals(message, `Cannot read ${name.slice(0, 80)}…: the path is longer than any may be`);
+        }
+        await refusal("x".repeat(300), [folder]); // what the system itself refuses
+      }),
+  );
+
+  it("is what Waymark keeps in a folder too: to open a database's file takes its locks from it", () =>
+    inProject(async ({ folder, inside }) => {
+      put(inside, ".summaries/summaries.db", "maps\n");
+      put(inside, ".summaries/tool-use/s.jsonl", "digests\n");
+      put(inside, "src/.summaries/summaries.db", "another folder's\n");
+      put(inside, ".summaries.ts", "of the project\n");
+      symlinkSync(".summaries", join(inside, "maps"));
+      const names = [".summaries/summaries.db", ".summaries/tool-use/s.jsonl", "src/.summaries/summaries.db"];
+      for (const name of [...names, ".summaries", "maps/summaries.db"]) {
+        assertStringIncludes(await refusal(name, [folder]), "it is Waymark's own", name);
+      }
+      assertEquals(await read(".summaries.ts", [folder]), "of the project\n");
+    }));
+
+  it("is not one of a folder that is gone itself: there is no such file", () =>
+    inProject(async ({ folder, inside, outside }) => {
+      rmSync(inside, { recursive: true });
+      const told = `there is no such file; a relative path starts at ${inside}`;
+      for (const name of ["src/a.ts", join(inside, "a.ts")]) assertEquals(await refusal(name, [folder]), told);
+      assertStringIncludes(await refusal(join(outside, "absent.ts"), [folder]), "it lies outside of");
+      put(inside, "src/a.ts", "again\n");
+      assertEquals(await read("src/a.ts", [folder]), "again\n");
+      rmSync(inside, { recursive: true });
+      symlinkSync(outside, inside);
+      assertStringIncludes(await refusal("secret.ts", [folder]), "it lies outside of");
+    }));
+
   it("is none on this machine: such a name is refused before the disk is asked", () =>
     inProject(async ({ folder }) => {
       for (
@@ -255,6 +295,9 @@ describe("folders", () => {
   it("are folders by path or address, and anything else is refused by name", () =>
     inProject(({ folder, inside }) => {
       assertEquals(toFolder(pathToFileURL(inside).href), folder);
+      for (const name of [`${inside}/.`, `${inside}/src/..`, `${inside}/./src/../`]) {
+        assertEquals(toFolder(name), { path: inside, real: inside }, name); // told as what it is
+      }
       const told = (named: string) => assertThrows(() => toFolder(named), WaymarkError).message;
       assertEquals(told(join(inside, "src/a.ts")), `Cannot read in ${inside}/src/a.ts: it is not a folder`);
       assertEquals(told(join(inside, "absent")), `Cannot read in ${inside}/absent: there is no such folder`);

@@ -97,6 +97,14 @@ describe("readWindow()", () => {
     assertEquals([head.length, head[0]], [8000, 0]);
   });
 
+  it("reads nothing more of a file that by its first bytes is not wanted", async () => {
+    const file = source("\0".repeat(100_000), 5000), heads: number[] = [];
+    const refuses = (head: Uint8Array) => (heads.push(head.length), head[0] === 0);
+    const { bytes, lines, head } = await readWindow(file, { ...all, start: 2, refuses });
+    assertEquals([bytes.length, lines, head.length, file.at, heads], [0, 0, 5000, 5000, [5000]]);
+    assertEquals((await readWindow(source("a\nb"), { ...all, refuses })).lines, 2);
+  });
+
   it("ends when it is given up", async () => {
     const abort = new AbortController();
     let reads = 0;

@@ -58,7 +58,11 @@ export function mcpRanges<Extra, Result>(
       return failure(`Cannot take lines out of ${path}: its text came in pieces; read it without offset`);
     }
     const given: string = texts[0].text, total = countLines(given);
-    if (total < start) return failure(`Cannot read ${path} from line ${start}: it has ${total} lines`);
+    // Of lines that were cut off, the ending of the last may be left out: then an empty one is not seen.
+    const isOpen = most !== undefined && given.endsWith("\n");
+    if (total + (isOpen ? 1 : 0) < start) {
+      return failure(`Cannot read ${path} from line ${start}: it has ${isOpen ? "fewer" : total} lines`);
+    }
     const part = linesFrom(given, start, count);
     const blocks = content.map((block) => block === texts[0] ? { ...block, text: part } : block);
     if (typeof structuredContent !== "object" || structuredContent === null) return { ...result, content: blocks };
