@@ -27,7 +27,7 @@ import { sessionPool } from "../session_pool.ts";
 import { type FileSummaries, readGuideline, summarizeFileTool } from "../summarize_file.ts";
 import { createTurns } from "../waiting.ts";
 import { createWaymark } from "../waymark.ts";
-import { findInside, type Folder, toFolder, withInside } from "./folders.ts";
+import { findInside, type Folder, openInside, toFolder, withInside } from "./folders.ts";
 import type { McpServerOptions, McpServing, McpTransport } from "./options.ts";
 import { readFile, readFileCodec, readFileDialect, readFileWords, readOf, type ReadResult } from "./read_file.ts";
 import { createRoots } from "./roots.ts";
@@ -75,7 +75,9 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
 
   const files: FileSummaries = {
     async summarize(path, { refresh = false, signal }) {
-      const folders = await roots.current(), { folder } = findInside(path, folders), cwd = folders[0]!.real;
+      const folders = await roots.current(), { folder, handle } = await openInside(path, folders);
+      await handle.close(); // that it can be opened is all that is to be known before
+      const cwd = folders[0]!.real;
       const map = await projects.of(folder, folders).waymark.summarize(path, { refresh, signal, cwd });
       const hash = await withInside(path, folders, async (handle) => sha256(await handle.readFile()));
       if (hash === map.hash) return map;

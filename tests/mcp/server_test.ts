@@ -5,7 +5,8 @@
  */
 
 import { describe, it } from "node:test";
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import process from "node:process";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path/posix/join";
 import { readGuideline, stripAnnotations } from "../../mod.ts";
@@ -296,6 +297,16 @@ describe("summarize_file", () => {
           assertMatch(content[0]!.text, expected);
         }
       }
+    }));
+
+  it("says of a file that may not be read what a read says", {
+    skip: process.getuid?.() === 0 ? "root may read everything" : false,
+  }, () =>
+    serve({}, async ({ client, refused, folder }) => {
+      chmodSync(put(folder, "locked.ts", code(300)), 0);
+      const { content } = await client.callTool({ name: "summarize_file", arguments: { path: "locked.ts" } }) as Result;
+      assertEquals(content[0]!.text, "Cannot read locked.ts: permission denied");
+      assertEquals(await refused("locked.ts"), content[0]!.text);
     }));
 
   it("gives no map of bytes that are not those of the file in the folder", () =>
