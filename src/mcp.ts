@@ -2,13 +2,15 @@
  * An MCP server that reads files for any client: long ones come as 200 lines and a map, and nothing outside of its folders.
  *
  * ```sh
- * deno run --allow-read=. --allow-write=.summaries jsr:@waymark/waymark/mcp --root .
+ * deno run --no-config --allow-read=. --allow-write=.summaries jsr:@waymark/waymark/mcp --root .
  * ```
  *
  * On Deno it needs no more than that, and leave to read the npm packages for the outline's grammars (without it the line
- * scanner makes the maps); with `--model`, `--allow-env` for `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and
- * `ANTHROPIC_CUSTOM_HEADERS`, and `--allow-net` for the host. Where the package is installed, Node and Bun run the same file:
- * `node node_modules/@waymark/waymark/src/mcp.js --root .`
+ * scanner makes the maps; `deno info` names their folder); with `--model`, `--allow-env` for `ANTHROPIC_API_KEY`,
+ * `ANTHROPIC_BASE_URL` and `ANTHROPIC_CUSTOM_HEADERS`, and `--allow-net` for the host. The first start downloads its packages, or
+ * `deno cache --no-config jsr:@waymark/waymark/mcp` beforehand. Without `--no-config` Deno looks for them in the `node_modules` of
+ * the project it is started in, where that has a `package.json`, and fails. Where the package is installed, Node and Bun run the
+ * same file: `node node_modules/@waymark/waymark/src/mcp.js --root .`
  *
  * Tools: `read_file {path, offset?, limit?, fresh?}` and `summarize_file {path, action?, line?}`. Speaks the protocol on
  * standard input and output, and nothing else there; ends with its input, or by a signal. `--root` is the outer bound, and a
