@@ -143,7 +143,9 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
     };
     const outcome = await halves.finish(callId, given);
     const { asked, made, key } = read, isShort = made !== asked, { silent = false } = told;
-    const replaces = asked.answerable === true && !outcome.failed && !outcome.again && !("result" in outcome);
+    const isAnswer = !outcome.failed && !outcome.again && !("result" in outcome);
+    if (isAnswer && failed) return undefined; // a tool that failed beats a layer's answer
+    const replaces = isAnswer && asked.answerable === true;
     // The file may have changed since, and what came back is in hand.
     if (replaces && outcome.stands && !(text !== undefined && attempt(() => outcome.stands!(text)))) return undefined;
     const annotations = outcome.again && isShort ? [remainder(read, outcome, attempt)] : outcome.annotations;

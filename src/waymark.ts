@@ -59,7 +59,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const conversation = (call: ReadCall): Conversation | undefined => {
     const known = conversationOf(call, session);
     if (!known?.untracked || rereadGuard) return known;
-    tell({ reason: "untracked", message: UNTRACKED });
+    if (rereadGuard === undefined) tell({ reason: "untracked", message: UNTRACKED });
     return undefined;
   };
   const guard = guardReads({

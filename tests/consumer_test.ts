@@ -144,18 +144,12 @@ describe("a consumer", { skip }, () => {
 
     it("serves MCP and guards Claude Code's reads from the registry, by its address alone", async () => {
       const project = prepare(join(folder, "programs"), "jsr:@waymark/waymark@^0.1.0", {});
-      rmSync(join(project, "package.json"));
-      writeFileSync(join(project, "deno.json"), "{}");
-      const start = (entry: string) => [
-        process.execPath,
-        "run",
-        "-A",
-        "--no-lock",
-        `jsr:@waymark/waymark@^0.1.0/${entry}`,
-      ];
+      writeFileSync(join(project, "deno.json"), "{}"); // with a package.json beside it, as projects have
+      const alone = ["run", "-A", "--no-config", "--no-lock"];
+      const start = (entry: string) => [process.execPath, ...alone, `jsr:@waymark/waymark@^0.1.0/${entry}`];
       await assertHook(start("hook"), project, env);
       writeFileSync(join(project, "ask.mjs"), askServer.replaceAll('"@model', '"npm:@model'));
-      const ask = ["run", "-A", "--no-lock", "ask.mjs", ...start("mcp"), "--root", "."];
+      const ask = [...alone, "ask.mjs", ...start("mcp"), "--root", "."];
       assertEquals(said(await run(process.execPath, ask, { cwd: project, env })), served);
     });
 

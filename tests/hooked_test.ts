@@ -143,6 +143,16 @@ describe("hookReads()", () => {
       assertEquals((await repeated(false, { answerable: true }))?.replaces, true);
     });
 
+    it("puts nothing in place of a failure that a layer has not heard of", async () => {
+      const deaf: Middleware = (call, next) => {
+        void next(call);
+        return Promise.resolve({ annotations: [{ kind: "reference", text: "shown before" }] });
+      };
+      const reads = hookReads(deaf, { dialect: dialects.plain, answerable: true });
+      await reads.begin({ path: "/a.ts" }, { callId: "1" });
+      assertEquals(await reads.finish("1", { error: new Error("tool") }), undefined);
+    });
+
     it("puts nothing in place of a failure", async () => {
       const reads = hookReads(guarded(files), { dialect: dialects.plain, answerable: true }), session = createSession();
       session.nextTurn();

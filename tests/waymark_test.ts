@@ -603,6 +603,12 @@ describe("createWaymark(): a session", () => {
     });
   });
 
+  it("is off there without a word where it was turned off", () =>
+    within({ session: createSession({ untracked: true }), rereadGuard: false }, async ({ read, notices }) => {
+      for (let at = 0; at < 2; at++) assertEquals(await read({ path: "short.ts" }), code(50));
+      assertEquals(notices, []);
+    }));
+
   it("is on there too where it is asked for by name", async () => {
     for (const rereadGuard of [true, {}]) {
       await within({ session: createSession({ untracked: true }), rereadGuard }, async ({ read, notices }) => {

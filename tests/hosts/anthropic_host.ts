@@ -131,7 +131,7 @@ describe("the tool runner with the SDK's own read tool", () => {
           assertMatch(text, /\[waymark map: PARTIAL, lines 1-200 of 300 [^]*Next lines: view_range: \[201, 300\]/);
           assertMatch(
             shownOf(api.requests[2], "call_2").text,
-            /^\[waymark reference: long\.ts lines 1-50 of 300 .* above\]$/,
+            /^\[waymark reference: long\.ts lines 1-50 of 300 .* shown then\]$/,
           );
           assertEquals([api.requests.length, session.turn], [3, 3]);
           const isThread = extra.thread !== false;
