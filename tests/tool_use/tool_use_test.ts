@@ -1,5 +1,5 @@
 import { describe, it } from "node:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { assert, assertEquals, assertMatch, assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
@@ -459,6 +459,7 @@ describe("the ledger of a session", () => {
         for (const callId of ["c1", "c2"]) digests.accept({ callId, tool: "bash", result: large });
         await digests.settled();
       });
+      rmSync(join(root, ".summaries/tool-use/session-1.calls")); // the places of its calls: the ledger says it too
       await withDigests(always, { root, maxCallsPerSession: 3 }, async ({ digests, model }) => {
         for (const callId of ["c1", "c2"]) digests.accept({ callId, tool: "bash", result: large });
         await digests.settled();
