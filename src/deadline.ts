@@ -17,17 +17,28 @@ export interface Deadline {
   end(): void;
 }
 
+/** Deadlines that matter. Deno 2.3 forgets a joined signal that only its own listeners hold, and it then never fires. */
+const held = new Set<AbortSignal>();
+
 /** A deadline from now on. Without a clock, the machine's; it keeps no process alive. */
 export function createDeadline(
   ms: number,
   { clock, signal }: { clock?: Clock | undefined; signal: AbortSignal },
 ): Deadline {
   const most = Math.min(Math.max(ms, 0), LONGEST_MS);
-  if (!clock) return { signal: AbortSignal.any([signal, AbortSignal.timeout(most)]), end: () => {} };
+  if (!clock) return hold(AbortSignal.any([signal, AbortSignal.timeout(most)]));
   const late = new AbortController(), ended = new AbortController();
   clock.sleep(most, ended.signal).then(
     () => late.abort(new DOMException("The time is over", "TimeoutError")),
     () => {}, // ended before its time
   );
-  return { signal: AbortSignal.any([signal, late.signal]), end: () => ended.abort() };
+  return hold(AbortSignal.any([signal, late.signal]), () => ended.abort());
+}
+
+/** Holds a signal until it fires or no longer matters. */
+function hold(signal: AbortSignal, end = (): void => {}): Deadline {
+  const letGo = (): void => void held.delete(signal);
+  if (!signal.aborted) held.add(signal);
+  signal.addEventListener("abort", letGo, { once: true });
+  return { signal, end: () => (letGo(), end()) };
 }

@@ -4,17 +4,22 @@
  * @module
  */
 
+/** Waits under way. Deno 2.3 forgets a joined signal that only its own listeners hold, and it then never fires. */
+const waits = new Set<{ readonly signal: AbortSignal }>();
+
 /** Settles with the promise, or rejects when the signal aborts first. The promise's own late rejection is handled. */
 export async function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return await promise;
-  const aborted = Promise.withResolvers<never>();
+  const aborted = Promise.withResolvers<never>(), wait = { signal };
   const abort = (): void => aborted.reject(signal.reason);
   promise.catch(() => {});
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
+  waits.add(wait);
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
+    waits.delete(wait);
     signal.removeEventListener("abort", abort);
   }
 }

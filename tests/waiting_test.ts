@@ -1,0 +1,45 @@
+import { describe, it } from "node:test";
+import { execFileSync } from "node:child_process";
+import process from "node:process";
+import { assertEquals } from "@std/assert";
+import { inFolder, put } from "./support.ts";
+
+const source = new URL("../src/", import.meta.url).href;
+
+/** Waits that nothing but a deadline ends, while the collector of garbage runs: how many it has ended. */
+const WAITS = `
+import { createDeadline } from "${source}deadline.ts";
+import { withSignal } from "${source}waiting.ts";
+
+let ended = 0;
+const never = () => new Promise(() => {});
+for (let at = 0; at < 100; at++) {
+  const joined = AbortSignal.any([new AbortController().signal, AbortSignal.timeout(200)]);
+  withSignal(never(), joined).catch(() => ended++);
+  const { signal } = createDeadline(200, { signal: new AbortController().signal });
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))).catch(() => ended++);
+}
+for (const from = Date.now(); ended < 200 && Date.now() - from < 20_000;) {
+  globalThis.gc ? globalThis.gc() : globalThis.Bun.gc(true);
+  await new Promise((done) => setTimeout(done, 20));
+}
+console.log(ended);
+`;
+
+describe("a wait that nothing but its deadline ends", () => {
+  it(
+    "ends with it, though nobody else holds the deadline and the collector runs",
+    { timeout: 60_000 },
+    () =>
+      inFolder((folder) => {
+        const script = put(folder, "waits.ts", WAITS);
+        const flags = "Deno" in globalThis
+          ? ["run", "-A", "--no-check", "--no-config", "--v8-flags=--expose-gc"]
+          : "Bun" in globalThis
+          ? []
+          : ["--expose-gc"];
+        assertEquals(execFileSync(process.execPath, [...flags, script], { encoding: "utf8" }).trim(), "200");
+        return Promise.resolve();
+      }),
+  );
+});
