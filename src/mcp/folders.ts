@@ -9,7 +9,7 @@
  * @module
  */
 
-import { constants, lstatSync, readlinkSync } from "node:fs";
+import { constants, lstatSync, readlinkSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { WaymarkError } from "../errors.ts";
 import { disk, diskFault } from "../files.ts";
@@ -146,7 +146,7 @@ const LOOKS = 16;
  * between just those two, so many times, is as good as impossible.
  */
 async function isStillThere(handle: FileHandle, real: string): Promise<boolean> {
-  const { ino, dev } = await handle.stat({ bigint: true }), opened = openedPath(handle);
+  const { ino, dev } = await handle.stat({ bigint: true }), opened = openedPath(handle, { ino, dev });
   if (opened !== undefined) return opened === real;
   for (let look = 0; look < LOOKS; look++) {
     if (disk().realPath(real) !== real) return false;
@@ -156,11 +156,16 @@ async function isStillThere(handle: FileHandle, real: string): Promise<boolean> 
   return true;
 }
 
-/** Where the system says an open file is; `undefined` where it does not, or may not be asked: Deno would prompt. */
-function openedPath({ fd }: FileHandle): string | undefined {
+/**
+ * Where the system says an open file is; `undefined` where it does not, or may not be asked: Deno would prompt. The number of a
+ * handle is the system's own only where that file is the same: Deno 2.3 counts its handles itself.
+ */
+function openedPath({ fd }: FileHandle, file: { readonly ino: bigint; readonly dev: bigint }): string | undefined {
   const link = `/proc/self/fd/${fd}`;
   try {
-    return disk().mayRead(link) ? readlinkSync(link) : undefined;
+    if (!disk().mayRead(link)) return undefined;
+    const { ino, dev } = statSync(link, { bigint: true });
+    return ino === file.ino && dev === file.dev ? readlinkSync(link) : undefined;
   } catch {
     return undefined;
   }
