@@ -212,7 +212,7 @@ describe("a file outside of the folders", () => {
     () =>
       whileSwapped(async ({ folder }) => {
         let met = 0, refused = 0;
-        for (let at = 0; at < 4000; at++) {
+        for (let at = 0; at < 4000 || met === 0 || refused === 0; at++) { // until both happened
           const text = await read("swapped/secret.ts", [folder]).catch((error) => {
             assert(error instanceof WaymarkError, String(error));
             return undefined;
@@ -220,7 +220,6 @@ describe("a file outside of the folders", () => {
           if (text === undefined) refused++;
           else assertEquals(text, "inside\n"), met++;
         }
-        assert(met > 0 && refused > 0, JSON.stringify({ met, refused })); // both happened
       }),
   );
 
@@ -266,7 +265,7 @@ function whileSwapped(action: Parameters<typeof inProject>[0]): Promise<void> {
 const reader = (module: string, inside: string) => `
 import { openInside, toFolder } from ${JSON.stringify(module)};
 const folders = [toFolder(${JSON.stringify(inside)})], counted = {};
-for (let at = 0; at < 4000; at++) {
+for (let at = 0; at < 12000; at++) {
   const text = await openInside("swapped/secret.ts", folders).then(async ({ handle }) => {
     const text = await handle.readFile("utf8");
     await handle.close();
@@ -288,6 +287,8 @@ for (;;) {
   renameSync(inside + "/link", inside + "/swapped");
   renameSync(inside + "/swapped", inside + "/link");
   renameSync(inside + "/kept", inside + "/swapped");
+  const until = performance.now() + (Math.random() < 0.02 ? 1 : 0); // there for a moment at times
+  while (performance.now() < until);
 }
 `;
 
