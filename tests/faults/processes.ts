@@ -10,6 +10,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { delimiter } from "node:path";
 import process from "node:process";
 import { root } from "../modules.ts";
+import { denoConfig } from "../programs.ts";
 
 /** A runtime and how it runs one of our files. */
 export interface Runtime {
@@ -30,8 +31,6 @@ export interface Program {
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
 }
-
-const config = process.env["WAYMARK_CONFIG"] ?? "deno.offline.json";
 
 /** The runtime this test runs on, then the others at hand that are new enough. */
 export const runtimes: readonly Runtime[] = findRuntimes();
@@ -152,7 +151,7 @@ function examine(name: "deno" | "bun" | "node", place: string): Runtime | undefi
   const hooks = ["--disable-warning=ExperimentalWarning", "--import", `${root}tests/node_hooks.mjs`];
   if (name === "deno") {
     return since(2, 3)
-      ? { name, command, args: ["run", "-A", "--no-check", "--config", `${root}${config}`] }
+      ? { name, command, args: ["run", "-A", "--no-check", "--config", denoConfig(version)] }
       : undefined;
   }
   if (name === "bun") return since(1, 4) ? { name, command, args: ["run"] } : undefined;
