@@ -17,8 +17,11 @@ export interface Deadline {
   end(): void;
 }
 
-/** Deadlines that matter. Deno 2.3 forgets a joined signal that only its own listeners hold, and it then never fires. */
-const held = new Set<AbortSignal>();
+/**
+ * Deadlines that matter, with the signal of their time. Deno 2.3 forgets a joined signal that only its own listeners hold, and
+ * Node 22 a deadline that only a joined signal knows: neither would ever fire.
+ */
+const held = new Map<AbortSignal, AbortSignal>();
 
 /** A deadline from now on. Without a clock, the machine's; it keeps no process alive. */
 export function createDeadline(
@@ -26,19 +29,19 @@ export function createDeadline(
   { clock, signal }: { clock?: Clock | undefined; signal: AbortSignal },
 ): Deadline {
   const most = Math.min(Math.max(ms, 0), LONGEST_MS);
-  if (!clock) return hold(AbortSignal.any([signal, AbortSignal.timeout(most)]));
+  if (!clock) return hold(signal, AbortSignal.timeout(most));
   const late = new AbortController(), ended = new AbortController();
   clock.sleep(most, ended.signal).then(
     () => late.abort(new DOMException("The time is over", "TimeoutError")),
     () => {}, // ended before its time
   );
-  return hold(AbortSignal.any([signal, late.signal]), () => ended.abort());
+  return hold(signal, late.signal, () => ended.abort());
 }
 
-/** Holds a signal until it fires or no longer matters. */
-function hold(signal: AbortSignal, end = (): void => {}): Deadline {
-  const letGo = (): void => void held.delete(signal);
-  if (!signal.aborted) held.add(signal);
+/** Joins two signals, and holds them until one fires or neither matters any more. */
+function hold(given: AbortSignal, late: AbortSignal, end = (): void => {}): Deadline {
+  const signal = AbortSignal.any([given, late]), letGo = (): void => void held.delete(signal);
+  if (!signal.aborted) held.set(signal, late);
   signal.addEventListener("abort", letGo, { once: true });
   return { signal, end: () => (letGo(), end()) };
 }

@@ -190,7 +190,7 @@ async function readFrom(
   copied.catch(() => {}); // nobody waits for it yet
   const { withSignal } = await import("./waiting.ts");
   const late = Number.isFinite(timeoutMs) ? [AbortSignal.timeout(timeoutMs)] : [];
-  return await withSignal(copied, AbortSignal.any([...signal ? [signal] : [], ...late]));
+  return await withSignal(copied, AbortSignal.any([...signal ? [signal] : [], ...late]), late);
 }
 
 function refuseBinary(path: string, bytes: Uint8Array): void {

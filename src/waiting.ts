@@ -4,13 +4,24 @@
  * @module
  */
 
-/** Waits under way. Deno 2.3 forgets a joined signal that only its own listeners hold, and it then never fires. */
-const waits = new Set<{ readonly signal: AbortSignal }>();
+/**
+ * Waits under way. Deno 2.3 forgets a joined signal that only its own listeners hold, and Node 22 a deadline that only a joined
+ * signal knows: neither would ever fire.
+ */
+const waits = new Set<{ readonly signal: AbortSignal; readonly parts: readonly AbortSignal[] }>();
 
-/** Settles with the promise, or rejects when the signal aborts first. The promise's own late rejection is handled. */
-export async function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+/**
+ * Settles with the promise, or rejects when the signal aborts first. The promise's own late rejection is handled.
+ *
+ * @param parts Of a joined signal those that nobody else holds.
+ */
+export async function withSignal<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal | undefined,
+  parts: readonly AbortSignal[] = [],
+): Promise<Value> {
   if (!signal) return await promise;
-  const aborted = Promise.withResolvers<never>(), wait = { signal };
+  const aborted = Promise.withResolvers<never>(), wait = { signal, parts };
   const abort = (): void => aborted.reject(signal.reason);
   promise.catch(() => {});
   if (signal.aborted) abort();

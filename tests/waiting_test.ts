@@ -14,8 +14,8 @@ import { withSignal } from "${source}waiting.ts";
 let ended = 0;
 const never = () => new Promise(() => {});
 for (let at = 0; at < 100; at++) {
-  const joined = AbortSignal.any([new AbortController().signal, AbortSignal.timeout(200)]);
-  withSignal(never(), joined).catch(() => ended++);
+  const late = AbortSignal.timeout(200), joined = AbortSignal.any([new AbortController().signal, late]);
+  withSignal(never(), joined, [late]).catch(() => ended++);
   const { signal } = createDeadline(200, { signal: new AbortController().signal });
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))).catch(() => ended++);
 }
