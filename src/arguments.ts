@@ -33,13 +33,18 @@ export function dialect(options: DialectOptions, parts: {
     parse,
     apply(args, span) {
       const asked = parse(args);
-      if (asked && asked.start === span.start && asked.count === span.count) return args;
+      if (asked && isSameRange(asked, span)) return args;
       const copy = Object.assign(Object.create(Object.getPrototypeOf(args)), args);
       parts.write(copy, span, asked);
       return copy;
     },
     describe: parts.describe,
   };
+}
+
+/** Whether two reads ask for the same lines. */
+export function isSameRange(one: Range | undefined, other: Range | undefined): boolean {
+  return one?.start === other?.start && one?.count === other?.count;
 }
 
 /** A whole number, or digits; `undefined` where absent, NaN for everything else. */

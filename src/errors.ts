@@ -61,6 +61,20 @@ export function quiet<Value>(hook: ((value: Value) => unknown) | undefined): (va
   };
 }
 
+/** Runs what may throw: its value, or `undefined` where it threw. */
+export function attempting(
+  report: (error: unknown) => void = () => {},
+): <Value>(action: () => Value) => Value | undefined {
+  return (action) => {
+    try {
+      return action();
+    } catch (error) {
+      report(error);
+      return undefined;
+    }
+  };
+}
+
 /**
  * Refuses numbers that mean nothing: a limit that is no number would quietly be none. Throws a {@linkcode WaymarkError} of
  * code `invalid-option`. An option left out is fine, and so is `Infinity`.

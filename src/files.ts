@@ -9,7 +9,7 @@
 
 import type * as NodeFs from "node:fs";
 import type { Disk, FileFacts } from "./disk_types.ts";
-import { WaymarkError } from "./errors.ts";
+import { attempting, WaymarkError } from "./errors.ts";
 
 /** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
 const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
@@ -136,13 +136,7 @@ export function nodeDisk(fs: typeof NodeFs): Disk {
   };
 }
 
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
-}
+const attempt = attempting();
 
 /** Why a disk call failed: nothing is there, it may not be had, or something else. */
 export function diskFault(error: unknown): "absent" | "denied" | "other" {

@@ -8,9 +8,10 @@
  * @module
  */
 
+import { isSameRange } from "./arguments.ts";
 import { autoCodec } from "./codecs.ts";
 import { split } from "./compose.ts";
-import { quiet } from "./errors.ts";
+import { attempting, quiet } from "./errors.ts";
 import { isAnnotationText, renderNotice } from "./file_map.ts";
 import type { Annotation, Codec, Dialect, Middleware, ReadCall, ReadOutcome } from "./types.ts";
 
@@ -88,14 +89,7 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
   const halves = split(middleware, { max, onError: report });
   const between = new Map<string, Between>(), owed = new Set<string>(); // owed: reads that run as asked the next time
   let closed = false;
-  const attempt = <Value>(action: () => Value): Value | undefined => {
-    try {
-      return action();
-    } catch (error) {
-      report(error);
-      return undefined;
-    }
-  };
+  const attempt = attempting(report);
   const owe = (key: string): void => {
     owed.delete(key);
     if (owed.size >= max) owed.delete(owed.keys().next().value!);
@@ -121,7 +115,7 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
     between.set(callId, read);
     const { call: made } = await halves.begin(asked);
     if (between.get(callId) !== read) return args; // it was dropped while a layer thought
-    if (made.path === asked.path && made.start === asked.start && made.count === asked.count) return args;
+    if (made.path === asked.path && isSameRange(made, asked)) return args;
     const changed = attempt(() => dialect.apply(args as Record<string, unknown>, made) as Args) ?? args;
     if (changed !== args) read.made = made;
     return changed;
@@ -186,8 +180,21 @@ function remainder(
     ? `the read was shortened to lines ${start}-${last} and failed`
     : "the lines that came back are not those of the file as it was mapped, so its map is withheld";
   const range = asked.count === undefined ? undefined : attempt(() => asked.describe?.(asked.start, asked.count!));
+  return { ...cutNotice(path, { start, last, reason, range }), ...why?.reason && { reason: why.reason } };
+}
+
+/** Tells of a read that was cut and has no map: why, and that the same call reads the rest. */
+export function cutNotice(
+  path: string,
+  { start, last, reason, range }: {
+    readonly start: number;
+    readonly last: number;
+    readonly reason: string;
+    readonly range?: string | undefined;
+  },
+): Annotation {
   const heading = `no map, at most lines ${start}-${last} were read, the file may go on`;
   const same = range === undefined ? "the same call" : `the same call (${range})`;
   const text = renderNotice(`${reason}; ${same} once more reads all it asks for`, { heading });
-  return { kind: "notice", text, path, reason: why?.reason ?? "changed" };
+  return { kind: "notice", text, path, reason: "changed" };
 }

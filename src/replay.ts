@@ -9,8 +9,8 @@
  * @module
  */
 
-import { renderNotice } from "./file_map.ts";
-import { type HookFacts, type HookOptions, hookReads, type HookResult, type HookVerdict } from "./hooked.ts";
+import { isSameRange } from "./arguments.ts";
+import { cutNotice, type HookFacts, type HookOptions, hookReads, type HookResult, type HookVerdict } from "./hooked.ts";
 import type { Dialect, Middleware, ReadSpan } from "./types.ts";
 
 /** What the second process has to say. */
@@ -49,11 +49,11 @@ export interface ReplayedCall {
 export async function replay(middleware: Middleware, call: ReplayedCall, options: HookOptions): Promise<Replayed> {
   const { args, facts, result } = call, { dialect } = options;
   const asked = spanOf(dialect, args), made = spanOf(dialect, call.made);
-  if (!asked || !made || isSame(asked, made)) return { owed: false }; // somebody else had the last word
+  if (!asked || !made || isSameRange(asked, made)) return { owed: false }; // somebody else had the last word
   const reads = hookReads(middleware, options);
   try {
     const again = await reads.begin(args, facts);
-    if (!isSame(spanOf(dialect, again), made)) return { verdict: cutVerdict(asked, made), owed: true };
+    if (!isSameRange(spanOf(dialect, again), made)) return { verdict: cutVerdict(asked, made), owed: true };
     const verdict = await reads.finish(facts.callId, result);
     const isNotice = verdict?.annotations.every(({ kind }) => kind === "notice") ?? false;
     const owed = isNotice && await reads.begin(args, { ...facts, callId: `${facts.callId} again` }) === args;
@@ -64,14 +64,14 @@ export async function replay(middleware: Middleware, call: ReplayedCall, options
 }
 
 /** Says that a read was shortened of which nothing else can be said any more. */
-export function cutVerdict({ path }: Pick<ReadSpan, "path">, made: Omit<ReadSpan, "path">): HookVerdict {
-  const { start, count = 0 } = made, lines = `lines ${start}-${start + count - 1}`;
-  const heading = `no map, at most ${lines} were read, the file may go on`;
-  const reason =
-    `the read was shortened to ${lines}, and its map could not be had any more; the same call once more reads ` +
-    "all it asks for";
-  const text = renderNotice(reason, { heading });
-  return { annotations: [{ kind: "notice", text, path, reason: "changed" }], text, replaces: false };
+export function cutVerdict(
+  { path }: Pick<ReadSpan, "path">,
+  { start, count = 0 }: Omit<ReadSpan, "path">,
+): HookVerdict {
+  const last = start + count - 1;
+  const reason = `the read was shortened to lines ${start}-${last}, and its map could not be had any more`;
+  const notice = cutNotice(path, { start, last, reason });
+  return { annotations: [notice], text: notice.text, replaces: false };
 }
 
 /** The read in these arguments; nothing where they have traps. */
@@ -81,9 +81,4 @@ function spanOf(dialect: Pick<Dialect, "parse">, args: unknown): ReadSpan | unde
   } catch {
     return undefined;
   }
-}
-
-/** Whether two calls ask for the same lines. Their path may be spelt in two ways, before a tool and after it. */
-export function isSame(one: Omit<ReadSpan, "path"> | undefined, other: Omit<ReadSpan, "path"> | undefined): boolean {
-  return one?.start === other?.start && one?.count === other?.count;
 }

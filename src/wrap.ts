@@ -7,10 +7,11 @@
  * @module
  */
 
+import { isSameRange } from "./arguments.ts";
 import { autoCodec, merged } from "./codecs.ts";
 import { compose } from "./compose.ts";
 import { dialects } from "./dialects.ts";
-import { quiet } from "./errors.ts";
+import { attempting, quiet } from "./errors.ts";
 import type { Session } from "./session_types.ts";
 import type { Annotation, Middleware, ReadCall, ReadOutcome } from "./types.ts";
 import type { CalledOptions, ToolFunction, WrapOptions, Wrapped } from "./wrap_types.ts";
@@ -47,20 +48,13 @@ export function wrapCalled<Tool extends ToolFunction>(
   const onion = compose(middleware);
   const report = quiet(options.onError);
   let like: unknown; // the latest result with text: answers without a call take its shape
-  const attempt = <Value>(action: () => Value): Value | undefined => {
-    try {
-      return action();
-    } catch (error) {
-      report(error);
-      return undefined;
-    }
-  };
+  const attempt = attempting(report);
 
   /** One pass through the onion. Never rejects. */
   const pass = async (call: ReadCall, args: unknown, invoke: (args: unknown) => unknown): Promise<ReadOutcome> => {
     let made: ReadOutcome | undefined; // what the tool gave for the call exactly as asked
     const last = async (inner: ReadCall): Promise<ReadOutcome> => {
-      const unchanged = inner.path === call.path && inner.start === call.start && inner.count === call.count;
+      const unchanged = inner.path === call.path && isSameRange(inner, call);
       const innerArgs = unchanged ? args : attempt(() => dialect.apply(args, inner)) ?? args;
       try {
         const result = await invoke(innerArgs);

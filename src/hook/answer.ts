@@ -8,6 +8,7 @@
  * @module
  */
 
+import { isSameRange } from "../arguments.ts";
 import { claudeCodec, conversationId, hasNoLines, isName, noteOf } from "../claude_code.ts";
 import type { ClaudeHookInput, ClaudeHookOutput } from "../claude_types.ts";
 import { dialects } from "../dialects.ts";
@@ -90,7 +91,7 @@ async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): 
     const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
     if (!isFailure && hasNoLines(input.tool_response)) return undefined;
     const asked = dialect.parse(kept.args);
-    if (!asked || !made || isSame(asked, made)) return undefined; // another hook had the last word
+    if (!asked || !made || isSameRange(asked, made)) return undefined; // another hook had the last word
     const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
     if (owed) await state.put(owedName(asked, input), "{}");
     if (text === undefined) return undefined;
@@ -190,11 +191,6 @@ function callName({ agent_id }: ClaudeHookInput, callId: string): string {
  */
 function owedName({ path, start, count }: ReadSpan, { agent_id, cwd }: ClaudeHookInput): string {
   return JSON.stringify(["owed", agent_id, toDiskPath(path, isName(cwd) ? cwd : undefined), start, count]);
-}
-
-/** Whether two calls ask for the same lines. */
-function isSame(one: ReadSpan, other: ReadSpan): boolean {
-  return one.start === other.start && one.count === other.count;
 }
 
 /** What the process before the read kept; nothing where it is not to be understood. */

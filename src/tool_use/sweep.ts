@@ -5,6 +5,7 @@
  */
 
 import type * as NodeFs from "node:fs";
+import { attempting } from "../errors.ts";
 import { disk } from "../files.ts";
 import { LEDGER_END, ledgerPath, LEDGERS, PLACES_END, placesPath } from "./ledger_path.ts";
 
@@ -58,13 +59,7 @@ function sweep(ledger: string, before: number): void {
 }
 
 /** What it gives; `undefined` where the file is gone, or not ours. */
-function attempt<Value>(action: () => Value): Value | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
-}
+const attempt = attempting();
 
 /** The names in a folder. Rejects with what the disk throws. */
 export async function list(folder: string): Promise<string[]> {

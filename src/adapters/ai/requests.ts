@@ -8,7 +8,7 @@
  */
 
 import type { Compactor } from "../../compaction/compactor_types.ts";
-import { quiet } from "../../errors.ts";
+import { attempting, quiet } from "../../errors.ts";
 import { isEditedByApi } from "../../edited_by_api.ts";
 import type { Session } from "../../session_types.ts";
 
@@ -61,15 +61,8 @@ export interface AiRequests {
  * ```
  */
 export function aiRequests({ session, compactor, onError }: AiRequestsOptions): AiRequests {
-  const report = quiet(onError);
+  const tell = attempting(quiet(onError));
   let latest: readonly object[] | undefined;
-  const tell = (action: () => void): void => {
-    try {
-      action();
-    } catch (error) {
-      report(error);
-    }
-  };
   return {
     specificationVersion: "v3",
     transformParams({ params, model }) {

@@ -9,7 +9,7 @@
 
 import type { Compactor } from "../../compaction/compactor_types.ts";
 import { isEditedByApi } from "../../edited_by_api.ts";
-import { quiet } from "../../errors.ts";
+import { attempting, quiet } from "../../errors.ts";
 import type { Session } from "../../session_types.ts";
 
 /** Who is told of requests. */
@@ -49,10 +49,10 @@ export interface AnthropicRequest {
  * ```
  */
 export function noteRequest(params: AnthropicRequest, options: AnthropicRequestOptions): void {
-  const { session, compactor } = options;
-  attempt(options, () => session?.nextTurn());
-  attempt(options, () => reconcile(params, session));
-  attempt(options, () => compactor?.noteRequestSent(asSent(params)));
+  const { session, compactor, onError } = options, attempt = attempting(quiet(onError));
+  attempt(() => session?.nextTurn());
+  attempt(() => reconcile(params, session));
+  attempt(() => compactor?.noteRequestSent(asSent(params)));
 }
 
 /** Tells of the messages that the model is shown: the API leaves out what stands before a compaction. */
@@ -132,7 +132,7 @@ export function followRunner<Runner extends AnthropicRunner>(runner: Runner, opt
       yield item;
       const after = runner.params, leaves = leavesOf(after.messages);
       const isSame = leaves.length === before.length && leaves.every((leaf, index) => leaf === before[index]);
-      if (!isSame) attempt(options, () => reconcile(after, options.session));
+      if (!isSame) attempting(quiet(options.onError))(() => reconcile(after, options.session));
     }
   };
   Object.defineProperty(runner, Symbol.asyncIterator, { configurable: true, writable: true, value: follow });
@@ -157,12 +157,4 @@ function asDefinition(tool: unknown): unknown {
   if (typeof tool !== "object" || tool === null) return tool;
   const fields: object = "toJSON" in tool && typeof tool.toJSON === "function" ? tool.toJSON() : tool;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value !== "function"));
-}
-
-function attempt({ onError }: AnthropicRequestOptions, action: () => void): void {
-  try {
-    action();
-  } catch (error) {
-    quiet(onError)(error);
-  }
 }
