@@ -4,10 +4,7 @@
  * @module
  */
 
-/**
- * Waits under way. Deno 2.3 forgets a joined signal that only its own listeners hold, and Node 22 a deadline that only a joined
- * signal knows: neither would ever fire.
- */
+/** Waits under way. Deno 2.3 forgets a joined signal, and Node 22 a part of it, that nobody else holds: it never fires. */
 const waits = new Set<{ readonly signal: AbortSignal; readonly parts: readonly AbortSignal[] }>();
 
 /**
