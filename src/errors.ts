@@ -61,7 +61,7 @@ export function quiet<Value>(hook: ((value: Value) => unknown) | undefined): (va
   };
 }
 
-/** Runs what may throw: its value, or `undefined` where it threw. */
+/** Runs what may throw: `undefined` where it threw. */
 export function attempting(
   report: (error: unknown) => void = () => {},
 ): <Value>(action: () => Value) => Value | undefined {

@@ -8,9 +8,9 @@
 const waits = new Set<{ readonly signal: AbortSignal; readonly parts: readonly AbortSignal[] }>();
 
 /**
- * Settles with the promise, or rejects when the signal aborts first. The promise's own late rejection is handled.
+ * Settles with the promise, or rejects when the signal aborts first. The promise's late rejection is handled.
  *
- * @param parts Of a joined signal those that nobody else holds.
+ * @param parts Those of a joined signal nobody else holds.
  */
 export async function withSignal<Value>(
   promise: Promise<Value>,
