@@ -8,7 +8,7 @@
 const waits = new Set<{ readonly signal: AbortSignal; readonly parts: readonly AbortSignal[] }>();
 
 /**
- * Settles with the promise, or rejects when the signal aborts first. The promise's late rejection is handled.
+ * Settles with the promise, or rejects when the signal aborts first. Its late rejection is handled.
  *
  * @param parts Those of a joined signal nobody else holds.
  */
