@@ -24,6 +24,12 @@ export function countLines(source: string | Uint8Array): number {
   return at < source.length ? lines + 1 : lines;
 }
 
+/** Where so many lines from a place on end; the text's end where there are fewer. */
+export function behindLines(text: string, count: number, at = 0): number {
+  for (; count > 0 && at < text.length; count--) at = text.indexOf("\n", at) + 1 || text.length;
+  return at;
+}
+
 /** How many lines a read returns: from `start`, at most `count` (absent: to the end) of `total`. */
 export function spanLines(total: number, start: number, count: number = Infinity): number {
   return Math.max(0, Math.min(count, total - Math.max(1, start) + 1));

@@ -11,7 +11,7 @@ import { quiet } from "./errors.ts";
 import { clean, estimateTokens } from "./file_map.ts";
 import { disk } from "./files.ts";
 import type { RereadParts, Wanted } from "./guard_types.ts";
-import { countLines, lineRange } from "./lines.ts";
+import { behindLines, countLines, lineRange } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
 import { INSTRUCTION_FILES, isExempt } from "./probe.ts";
 import type { Snapshot } from "./project_types.ts";
@@ -101,7 +101,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
       const snapshot = !isExempt(call.path, exempt) && await project.snapshot(call, conversation.holder(call));
       wanted = snapshot ? wantedOf(call, snapshot, conversation) : undefined;
     } catch {
-      // A file that is none, or may not be read: the read goes on as asked.
+      // The read goes on as asked.
     }
     if (!wanted || (wanted.file !== call.path && isExempt(wanted.file, exempt))) return await next(call);
     const canAnswer = call.answerable && !isFresh;
@@ -126,7 +126,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
       if (diff) return made.discard?.(), diff; // an equal read of this turn is one still
       asked.takeBack = record(call, wanted, text, conversation);
     } catch {
-      // What the file held cannot be told any more: nothing is noted.
+      // What it held cannot be told now: nothing is noted.
     }
     return outcome;
   };
@@ -190,7 +190,7 @@ function wantedOf(call: ReadCall, { real, hash, bytes }: Snapshot, conversation:
   };
 }
 
-/** The lines of a range as results hold them that have them all together. */
+/** The lines of a range, of results that hold them together. */
 export function heldText(held: readonly Given[], { start, end }: LineSpan): string {
   let text = "", next = start;
   for (const given of held.toSorted((one, other) => one.start - other.start)) {
@@ -200,10 +200,4 @@ export function heldText(held: readonly Given[], { start, end }: LineSpan): stri
     next = last + 1;
   }
   return text;
-}
-
-/** Where so many lines from a place on have ended. */
-function behindLines(text: string, count: number, at: number): number {
-  for (; count > 0; count--) at = text.indexOf("\n", at) + 1 || text.length;
-  return at;
 }

@@ -4,9 +4,8 @@
  * @module
  */
 
-import type { Notice, WaymarkOptions } from "../options.ts";
+import type { Notice, Waymark, WaymarkOptions } from "../options.ts";
 import type { OutlineParser } from "../types.ts";
-import type { Waymark } from "../options.ts";
 import { createWaymark } from "../waymark.ts";
 
 /** How a hook guards reads. */

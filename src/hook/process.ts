@@ -44,9 +44,11 @@ export function exitOnFault(): void {
   };
   if (host.Deno?.version?.deno) {
     for (const name of ["error", "unhandledrejection"]) globalThis.addEventListener(name, end);
-  } else {for (const name of ["uncaughtException", "unhandledRejection"] as const) {
-      host.process.on(name as "exit", () => end());
-    }}
+    return;
+  }
+  for (const name of ["uncaughtException", "unhandledRejection"] as const) {
+    host.process.on(name as "exit", () => end());
+  }
 }
 
 /** Keeps Node's warnings, as of a module that is an experiment, off standard error. */

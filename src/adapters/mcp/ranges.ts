@@ -8,7 +8,7 @@
  */
 
 import { whole } from "../../arguments.ts";
-import { countLines } from "../../lines.ts";
+import { behindLines, countLines } from "../../lines.ts";
 import type { McpFailure } from "./types.ts";
 
 /** A file and the lines wanted of it. */
@@ -63,21 +63,12 @@ export function mcpRanges<Extra, Result>(
     if (total + (isOpen ? 1 : 0) < start) {
       return failure(`Cannot read ${path} from line ${start}: it has ${isOpen ? "fewer" : total} lines`);
     }
-    const part = linesFrom(given, start, count);
+    const from = behindLines(given, start - 1), part = given.slice(from, behindLines(given, count, from));
     const blocks = content.map((block) => block === texts[0] ? { ...block, text: part } : block);
     if (typeof structuredContent !== "object" || structuredContent === null) return { ...result, content: blocks };
     const structured = Object.entries(structuredContent).map(([key, value]) => [key, value === given ? part : value]);
     return { ...result, content: blocks, structuredContent: Object.fromEntries(structured) };
   };
-}
-
-function linesFrom(text: string, start: number, count: number): string {
-  const behind = (endings: number): number => {
-    let at = 0;
-    for (; endings > 0 && at < text.length; endings--) at = text.indexOf("\n", at) + 1 || text.length;
-    return at;
-  };
-  return text.slice(behind(start - 1), behind(start - 1 + count));
 }
 
 function failure(text: string): McpFailure {
