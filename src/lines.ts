@@ -24,7 +24,7 @@ export function countLines(source: string | Uint8Array): number {
   return at < source.length ? lines + 1 : lines;
 }
 
-/** Where so many lines from a place on end; the text's end where there are fewer. */
+/** Where so many lines from a place on end, or the text where there are fewer. */
 export function behindLines(text: string, count: number, at = 0): number {
   for (; count > 0 && at < text.length; count--) at = text.indexOf("\n", at) + 1 || text.length;
   return at;
