@@ -1,6 +1,7 @@
 /**
  * Reads what the runners wrote. `count.mjs junit FILE CODE` prints passed, failed and skipped tests: leaves only, so that a
- * `describe` counts on no runtime. `count.mjs lcov FILE` prints the share of covered lines in per cent and the files below 90.
+ * `describe` counts on no runtime; `count.mjs failures FILE` names those that failed, with the first lines of why.
+ * `count.mjs lcov FILE` prints the share of covered lines in per cent and the files below 90.
  *
  * @module
  */
@@ -10,14 +11,16 @@ import { existsSync, readFileSync } from "node:fs";
 const [mode, file, code = "0"] = process.argv.slice(2);
 const text = existsSync(file) ? readFileSync(file, "utf8") : "";
 
-function junit() {
-  const cases = [...text.matchAll(/<testcase\s([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map((
+/** The tests of a report, without those that only hold others. */
+function leaves() {
+  const cases = [...text.matchAll(/<testcase\s((?:"[^"]*"|[^">])*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map((
     [, head, , body = ""],
   ) => ({
     name: /\bname="([^"]*)"/.exec(head)?.[1] ?? "",
     // Deno lists a `describe` as a test of its file and its members as `describe > name`.
     nested: /classname="(ext:deno_node|\.\/)/.test(head),
     failed: /<(failure|error)\b/.test(body),
+    why: `${/\bmessage="([^"]*)"/.exec(body)?.[1] ?? ""}\n${/<(?:failure|error)\b(?:"[^"]*"|[^">])*>([^<]*)/.exec(body)?.[1] ?? ""}`,
     skipped: /<skipped\b/.test(body),
   }));
   const groups = new Map();
@@ -28,17 +31,29 @@ function junit() {
       groups.set(group, (groups.get(group) ?? false) || failed);
     }
   }
-  let passed = 0, failed = 0, skipped = 0;
-  for (const one of cases) {
-    const group = one.nested && groups.has(one.name);
-    if (one.failed) failed += group && groups.get(one.name) ? 0 : 1;
-    else if (group) continue;
-    else if (one.skipped) skipped++;
-    else passed++;
-  }
+  return cases.filter(({ nested, name, failed }) =>
+    !nested || !groups.has(name) || (failed && !groups.get(name)) // a group whose own hook failed
+  );
+}
+
+function junit() {
+  const cases = leaves(), count = (which) => cases.filter(which).length;
+  const skipped = count((one) => one.skipped && !one.failed);
+  let failed = count((one) => one.failed);
+  const passed = cases.length - failed - skipped;
   // A runner that fails with no failed test broke down; one that ran nothing proves nothing.
   if (failed === 0 && (code !== "0" || passed === 0)) failed = 1;
   return `${passed} ${failed} ${skipped}`;
+}
+
+function failures() {
+  const plain = (text) =>
+    text.replace(/&(?:(lt)|(gt)|(quot)|(apos|#39)|(amp)|#10);/g, (_, lt, gt, quot, apos, amp) =>
+      lt ? "<" : gt ? ">" : quot ? '"' : apos ? "'" : amp ? "&" : "\n");
+  const start = (why) => plain(why).split("\n").filter((line) => line.trim()).slice(0, 12);
+  return leaves().filter((one) => one.failed)
+    .flatMap(({ name, why }) => [`failed: ${plain(name)}`, ...start(why).map((line) => `    ${line.slice(0, 300)}`)])
+    .join("\n");
 }
 
 function lcov() {
@@ -57,4 +72,4 @@ function lcov() {
   return `${found ? (100 * hit / found).toFixed(2) : "0.00"} ${low.join(", ")}`;
 }
 
-console.log(mode === "junit" ? junit() : lcov());
+console.log({ junit, failures, lcov }[mode]());

@@ -43,5 +43,12 @@ function hold(given: AbortSignal, late: AbortSignal, end = (): void => {}): Dead
   const signal = AbortSignal.any([given, late]), letGo = (): void => void held.delete(signal);
   if (!signal.aborted) held.set(signal, late);
   signal.addEventListener("abort", letGo, { once: true });
-  return { signal, end: () => (letGo(), end()) };
+  return {
+    signal,
+    end() {
+      letGo();
+      signal.removeEventListener("abort", letGo); // on Deno, a listener to a time keeps the process alive until it is over
+      end();
+    },
+  };
 }

@@ -2,8 +2,8 @@ import { describe, it } from "node:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { assertEquals } from "@std/assert";
 import { runProgram, runtimes } from "./processes.ts";
-import { type Reply, startMessagesApi } from "../messages_api.ts";
-import { inFolder } from "../support.ts";
+import { message, type Reply, startMessagesApi } from "../messages_api.ts";
+import { code, inFolder, put } from "../support.ts";
 import type { Job } from "./leaving_child.ts";
 
 describe("a process that closes while a digest is under way", () => {
@@ -18,6 +18,28 @@ describe("a process that closes while a digest is under way", () => {
           const ledger = readFileSync(`${root}/.summaries/tool-use/leaving.jsonl`, "utf8").trimEnd().split("\n");
           assertEquals(ledger.map((line) => JSON.parse(line).callId), ["c2"]);
           assertEquals([api.requests.length, await api.requests[0]?.cutShort], [1, true]);
+        } finally {
+          await api.close();
+        }
+      });
+    });
+  }
+});
+
+describe("a process that is done, and closes nothing", () => {
+  for (const runtime of runtimes) {
+    it(`ends on ${runtime.name}, however far the deadlines of what it waited for`, async () => {
+      await inFolder(async (root) => {
+        put(root, "long.ts", code(300));
+        const map = JSON.stringify({
+          prose: "Adds small numbers.",
+          regions: [{ start: 1, end: 300, kind: "function", name: "f1", note: "and its like" }],
+        });
+        const api = await startMessagesApi({ replies: [message(map), message("A summary.")] });
+        try {
+          const job: Job = { url: api.url, key: api.key, root };
+          const got = await runProgram(runtime, "tests/faults/done_child.ts", job); // killed, and a failure, if it stays
+          assertEquals(got, { mapped: true, digests: 1, compacted: [true, true] });
         } finally {
           await api.close();
         }
