@@ -20,7 +20,8 @@ function leaves() {
     // Deno lists a `describe` as a test of its file and its members as `describe > name`.
     nested: /classname="(ext:deno_node|\.\/)/.test(head),
     failed: /<(failure|error)\b/.test(body),
-    why: `${/\bmessage="([^"]*)"/.exec(body)?.[1] ?? ""}\n${/<(?:failure|error)\b(?:"[^"]*"|[^">])*>([^<]*)/.exec(body)?.[1] ?? ""}`,
+    why: [/\bmessage="([^"]*)"/, /<(?:failure|error)\b(?:"[^"]*"|[^">])*>([^<]*)/].map((part) => part.exec(body)?.[1])
+      .join("\n"),
     skipped: /<skipped\b/.test(body),
   }));
   const groups = new Map();
@@ -31,9 +32,8 @@ function leaves() {
       groups.set(group, (groups.get(group) ?? false) || failed);
     }
   }
-  return cases.filter(({ nested, name, failed }) =>
-    !nested || !groups.has(name) || (failed && !groups.get(name)) // a group whose own hook failed
-  );
+  // A group counts only where itself has failed, and none of its tests.
+  return cases.filter(({ nested, name, failed }) => !nested || !groups.has(name) || (failed && !groups.get(name)));
 }
 
 function junit() {
@@ -46,14 +46,15 @@ function junit() {
   return `${passed} ${failed} ${skipped}`;
 }
 
+const ENTITIES = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&#39;": "'", "&#10;": "\n", "&amp;": "&" };
+const plain = (text) => text.replace(/&[#\w]+;/g, (entity) => ENTITIES[entity] ?? entity);
+
 function failures() {
-  const plain = (text) =>
-    text.replace(/&(?:(lt)|(gt)|(quot)|(apos|#39)|(amp)|#10);/g, (_, lt, gt, quot, apos, amp) =>
-      lt ? "<" : gt ? ">" : quot ? '"' : apos ? "'" : amp ? "&" : "\n");
   const start = (why) => plain(why).split("\n").filter((line) => line.trim()).slice(0, 12);
-  return leaves().filter((one) => one.failed)
-    .flatMap(({ name, why }) => [`failed: ${plain(name)}`, ...start(why).map((line) => `    ${line.slice(0, 300)}`)])
-    .join("\n");
+  return leaves().filter(({ failed }) => failed).flatMap(({ name, why }) => [
+    `failed: ${plain(name)}`,
+    ...start(why).map((line) => `    ${line.slice(0, 300)}`),
+  ]).join("\n");
 }
 
 function lcov() {
