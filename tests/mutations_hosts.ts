@@ -90,9 +90,9 @@ export const hostMutations: readonly Mutation[] = [
   },
   {
     guarantee: "repeated reads are given again where no host says what has left",
-    file: "src/waymark.ts",
-    from: "    if (!known?.untracked || rereadGuard) return known;\n",
-    to: "    if (known) return known;\n",
+    file: "src/mcp/server.ts",
+    from: "references = false }",
+    to: "references = true }",
     test: "mcp/calls_test.ts",
     named: "is given again, whatever ids the client sends: nobody says what has left its conversation",
   },

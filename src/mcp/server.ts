@@ -181,7 +181,7 @@ function createProjects({ model, maxLines, references = false }: McpServerOption
           names: ["read_file"],
           dialect: readFileDialect,
           codec: readFileCodec,
-          session: (id) => references ? pool.get(id ?? "") : undefined,
+          session: (id) => pool.get(id ?? ""),
           cwd,
         },
       );
