@@ -294,8 +294,8 @@ for (const [name, loop, error] of hosts) {
         assertEquals(requests[1]!.get("b"), readFile({ path, limit: 5, offset: 3 }));
       }));
 
-    const skip = loop === genkitLoop ? "Genkit gives its tools no signal" : false;
-    it("passes the caller's abort on to the tool, and ends", { skip }, () =>
+    const skip = loop === genkitLoop ? "Genkit gives its tools no signal" : false, why = skip ? ` (${skip})` : "";
+    it(`passes the caller's abort on to the tool, and ends${why}`, { skip }, () =>
       inFolder(async (folder) => {
         const path = put(folder, "long.ts", code(300)), abort = new AbortController(), seen: unknown[] = [];
         const read: Setup["read"] = (_, signal) =>
