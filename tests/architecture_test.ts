@@ -41,7 +41,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ["stores", /^src\/(cache|summary|drivers|outline|tool_use|compaction)\/.*\.ts$/],
   [
     "middleware",
-    /^src\/(compose|streams|wrap|wrap_tools|session|session_pool|hooked|replay|read_guard|reread_guard|reread_diff|summarize_file)\.ts$/,
+    /^src\/(compose|streams|wrap|wrap_tools|session|session_pool|hooked|replay|read_guard|read_tools|reread_guard|reread_diff|summarize_file)\.ts$/,
   ],
   ["facade", /^src\/(options|waymark)\.ts$/],
   ["edges", /^src\/(outline|tool_use|compaction|providers\/.*|adapters\/.*)\.ts$/],

@@ -11,7 +11,8 @@
  * ```
  *
  * The read tools are those called `read`, `read_file`, `readFile` or `Read` that take `{ path, offset?, limit? }`, lines from 1,
- * and return the text of the file. `names` and a `dialect` tell of others; `cwd`, where relative paths start.
+ * and return the text of the file. `names` and a `dialect` tell of others; `cwd`, where relative paths start. An agent that has
+ * none of them is told of once (`onNotice`), when it has called a tool.
  *
  * Promised: a tool that throws stays what it is to LangChain without middleware, a `ToolMessage` of status `error` in
  * LangChain's words; interrupts, aborts and commands pass as they are; a message that gets an annotation keeps its ids, status,
@@ -25,6 +26,7 @@
 import { stringOrBlocks } from "../codecs.ts";
 import { dialects } from "../dialects.ts";
 import { WaymarkError } from "../errors.ts";
+import { watchReadTools } from "../read_tools.ts";
 import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
 import type { ReadCall } from "../types.ts";
@@ -33,6 +35,7 @@ import type { ToolFunction } from "../wrap_types.ts";
 import { readFileCodec, readFileDialect, summarizeAbsolute } from "./langchain/deepagents.ts";
 import { callerIn, conversationOf, isEdited, isOfHost, isWayOut, remember, type Remembered } from "./langchain/ids.ts";
 import { Answer, messagesOf } from "./langchain/messages.ts";
+import { sightTools } from "./langchain/tools.ts";
 import type {
   DeepagentsOptions,
   LangchainHost,
@@ -78,6 +81,7 @@ export function langchainMiddleware<Middleware>(
   const codec = codecOf(options.codec ?? stringOrBlocks), pool = sessionPool();
   const readers = new Map<string, ToolFunction>(), failed = new WeakSet<Session>();
   const sent = new WeakMap<Session, Remembered>(); // what was in the state when a conversation was last sent
+  const watch = watchReadTools(waymark, { names, dialect, codec }), sights = sightTools(watch);
   const callers = new WeakSet<object>(); // messages with calls before which the state was looked at
 
   const sessionOf = (run: LangchainRun): Session | undefined => {
@@ -129,6 +133,7 @@ export function langchainMiddleware<Middleware>(
     ...host.tool && { tools: [summarizeFile(host.tool, waymark, cwd)] },
     async wrapToolCall(request, next) {
       const { toolCall } = request, { id = "", name, args } = toolCall;
+      sights.called(name);
       let stopped: { readonly error: unknown } | undefined; // what interrupts a run is not met twice
       const call = async (given: unknown): Promise<unknown> => {
         if (stopped) throw stopped.error;
@@ -147,6 +152,7 @@ export function langchainMiddleware<Middleware>(
         }
         const result = await call(args);
         quietly(() => digest(request, result));
+        watch.look(args, result);
         return result;
       } catch (error) {
         if (toolErrors === "throw" || stopped || isOfHost(error)) throw error;
@@ -155,6 +161,7 @@ export function langchainMiddleware<Middleware>(
     },
     async wrapModelCall(request, next) {
       const session = sessionOf(request), { messages, tools, model, systemMessage: system } = request;
+      quietly(() => sights.offered(tools));
       if (session && !failed.delete(session)) session.nextTurn(); // one that failed is made again in the same turn
       if (isEdited(request)) session?.reset();
       else session?.reconcile(messages);

@@ -27,10 +27,12 @@
 import { mcpCodec } from "../codecs.ts";
 import { dialects } from "../dialects.ts";
 import type { Waymark } from "../options.ts";
+import { watchReadTools } from "../read_tools.ts";
 import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
 import type { Codec, Dialect, ReadCall } from "../types.ts";
 import type { ToolFunction } from "../wrap_types.ts";
+import { behind, readListing } from "./mcp/tools.ts";
 import type { McpExtra } from "./mcp/types.ts";
 
 /** How MCP tools are wrapped. */
@@ -41,7 +43,10 @@ export interface McpOptions {
   /** How their results carry text and annotations. Default: in text blocks, and in `structuredContent` that repeats the text. */
   // deno-lint-ignore no-explicit-any -- a codec is generic in the host's result
   readonly codec?: Codec<any> | undefined;
-  /** Names of the read tools. Default: those the dialect knows. Other tools are seen for digests, where there are any. */
+  /**
+   * Names of the read tools; none, where there is none. Default: those the dialect knows. Other tools are seen for digests, where
+   * there are any.
+   */
   readonly names?: readonly string[] | undefined;
   /**
    * The conversation of the calls: one, or by the id that the client sends (`undefined`: none). Default: an untracked one for
@@ -111,7 +116,7 @@ export function mcpHandler<Args, Extra, Result>(
 
 /**
  * A server whose tools are wrapped as they are registered: everything else of it is the server's own. Register on what comes
- * back, and connect either.
+ * back, and connect either. That no read tool was registered is said once (`onNotice`), behind the first call of another.
  */
 // deno-lint-ignore no-explicit-any -- an SDK's own overloads
 export function mcpServer<Server extends { registerTool: (...given: any[]) => unknown }>(
@@ -119,9 +124,15 @@ export function mcpServer<Server extends { registerTool: (...given: any[]) => un
   waymark: McpWaymark,
   options: McpOptions = {},
 ): Server {
-  const wrap = wrapper(waymark, options, mcpFacts);
+  const wrap = wrapper(waymark, options, mcpFacts), watch = watchReadTools(waymark, soughtBy(options));
+  /** Before a read tool was registered, the first call tells that registering is over: what it registers itself counts still. */
+  const counted = (tool: ToolFunction): ToolFunction =>
+    watch.settled ? tool : new Proxy(tool, {
+      apply: (run, self, args) => behind(Reflect.apply(run, self, args), watch.close),
+    });
   const register = (key: string) => (name: string, ...given: unknown[]): unknown => {
-    const last = given.at(-1), handler = typeof last === "function" ? wrap(name, last as ToolFunction) : last;
+    watch.meet(name);
+    const last = given.at(-1), handler = typeof last === "function" ? counted(wrap(name, last as ToolFunction)) : last;
     return (server as unknown as Record<string, ToolFunction>)[key]!(name, ...given.slice(0, -1), handler);
   };
   return withMethods(server, { registerTool: register("registerTool"), tool: register("tool") });
@@ -129,7 +140,9 @@ export function mcpServer<Server extends { registerTool: (...given: any[]) => un
 
 /**
  * A client whose `callTool` wraps the tools of the server it is connected to: somebody else's, that cannot be changed. Version
- * 1 and 2. Which tools read, and in what words, is for the caller to say: servers call different tools by one name.
+ * 1 and 2. Which tools read, and in what words, is for the caller to say: servers call different tools by one name. That the
+ * server has none of them is said once (`onNotice`), when its tools are listed through what comes back, or another has read a
+ * long file.
  *
  * @example
  * ```ts
@@ -153,6 +166,7 @@ export function mcpClient<Client extends { callTool: (...given: any[]) => Promis
     const signal = rest.map((value) => (value as McpExtra | undefined)?.signal).find((value) => value);
     return mcpFacts({ _meta: (params as McpExtra)._meta, signal });
   });
+  const watch = watchReadTools(waymark, soughtBy(options));
   const tools = new Map<string, ToolFunction>();
   const toolOf = (name: string): ToolFunction => {
     const call = (args: unknown, params: { arguments?: unknown }, ...rest: unknown[]): unknown =>
@@ -161,17 +175,33 @@ export function mcpClient<Client extends { callTool: (...given: any[]) => Promis
     tools.set(name, tool);
     return tool;
   };
-  const callTool = (params: { name: string; arguments?: unknown }, ...rest: unknown[]): unknown =>
-    toolOf(params.name)(params.arguments, params, ...rest);
-  return withMethods(client, { callTool });
+  const callTool = (params: { name: string; arguments?: unknown }, ...rest: unknown[]): unknown => {
+    const result: unknown = toolOf(params.name)(params.arguments, params, ...rest);
+    if (watch.meet(params.name) || watch.settled) return result;
+    return behind(result, (given) => watch.look(params.arguments, given));
+  };
+  const listed = readListing(watch);
+  const listTools = (...given: unknown[]): unknown =>
+    behind((client as unknown as ListingClient).listTools(...given), (page) => listed(given[0], page));
+  return withMethods(client, { callTool, listTools });
+}
+
+interface ListingClient {
+  listTools(...given: unknown[]): unknown;
+}
+
+/** What the options say of the read tools. */
+function soughtBy({ dialect = dialects.plain, codec = mcpCodec, names = dialect.tools }: McpOptions) {
+  return { dialect, codec, names };
 }
 
 /** Wraps tools by their names. */
 function wrapper(
   waymark: McpWaymark,
-  { dialect = dialects.plain, codec = mcpCodec, names = dialect.tools, session, cwd }: McpOptions,
+  options: McpOptions,
   factsOf: (...rest: unknown[]) => Partial<ReadCall>,
 ): (name: string, tool: ToolFunction) => ToolFunction {
+  const { session, cwd } = options, { dialect, codec, names } = soughtBy(options);
   const pool = sessionPool({ untracked: true });
   const facts = (...rest: unknown[]): Partial<ReadCall> => {
     const known = factsOf(...rest), id = known.sessionId;

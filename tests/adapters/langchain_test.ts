@@ -462,6 +462,109 @@ describe("what a conversation was shown", () => {
   });
 });
 
+describe("an agent of which no tool is a read tool", () => {
+  const NO_READ =
+    "Cannot find a read tool to wrap: none of the tools is called read, read_file, readFile, Read; give names";
+
+  /** Hooks, and what is said. */
+  function noting(options: LangchainOptions = {}) {
+    const said: string[] = [];
+    return { said, hooks: guarded(options, { onNotice: ({ message }) => void said.push(message) }) };
+  }
+  const tools = (...names: string[]) => names.map((name) => ({ name }));
+  const ask = (hooks: LangchainHooks, tools: unknown) => hooks.wrapModelCall({ messages: [], tools }, () => "asked");
+  const run = (hooks: LangchainHooks, name: string, args: object = {}, content = "done") => {
+    const message = new ToolMessage({ content, tool_call_id: "c" });
+    return hooks.wrapToolCall({ toolCall: { id: "c", name, args: { ...args } } }, () => message)
+      .then((given) => assertStrictEquals(given, message));
+  };
+
+  it("is told of once, by which names it was looked for and what to give, when it has called a tool", async () => {
+    const { hooks, said } = noting(), own = tools("open_file", "bash");
+    await ask(hooks, own);
+    assertEquals(said, []);
+    for (let at = 0; at < 2; at++) {
+      await run(hooks, "open_file");
+      assertEquals(await ask(hooks, own), "asked");
+      assertEquals(said, [NO_READ]);
+    }
+  });
+
+  it("is told of where another tool has read a long file, though its list of tools is another every time", async () => {
+    const { hooks, said } = noting(), args = { path: "/long.ts" };
+    for (let at = 0; at < 2; at++) {
+      await ask(hooks, tools("open_file"));
+      await run(hooks, "open_file", args, at ? code(300) : code(200));
+      await run(hooks, "open_file", { file: "/long.ts" }, code(300));
+      assertEquals(said, at ? [NO_READ] : []);
+    }
+    await run(hooks, "open_file", args, code(300));
+    assertEquals(said, [NO_READ]);
+  });
+
+  it("is not told of where a read tool is there: among others, in a provider's words, called, or named", async () => {
+    const open = tools("open_file"), provided = [{ type: "function", function: { name: "Read" } }, ...open];
+    for (const own of [tools("bash", "readFile"), provided]) {
+      const { hooks, said } = noting();
+      for (let at = 0; at < 2; at++) {
+        await ask(hooks, own);
+        await run(hooks, "open_file", { path: "/a.ts" }, code(300));
+      }
+      assertEquals(said, []);
+    }
+    const called = noting(), named = noting({ names: ["open_file"] }), none = noting({ names: [] });
+    await run(called.hooks, "read_file");
+    for (const { hooks, said } of [called, named, none]) {
+      for (let at = 0; at < 2; at++) {
+        await ask(hooks, open);
+        await run(hooks, "bash", { path: "/a.ts" }, code(300));
+      }
+      assertEquals(said.filter((message) => message.includes("read tool")), []);
+    }
+  });
+
+  it("is not told of for what other middleware leaves out of a request, also where that is made again", async () => {
+    const { hooks, said } = noting(), own = tools("bash", "read_file");
+    for (let turn = 0; turn < 3; turn++) {
+      const selected = own.filter(({ name }) => name === "bash");
+      for (let attempt = 0; attempt < 2; attempt++) await ask(hooks, selected);
+      await run(hooks, "bash");
+      await ask(hooks, []);
+      await ask(hooks, undefined);
+    }
+    await ask(hooks, own);
+    assertEquals(said, []);
+  });
+
+  it("has its requests answered, whatever its tools are, and whoever is told", async () => {
+    const fail = (): never => {
+      throw new Error("boom");
+    };
+    const odd = [null, 7, "bash", Object.defineProperty({}, "name", { get: fail })];
+    const hooks = guarded({}, { onNotice: fail });
+    for (const own of [odd, tools("bash"), 7, "tools"]) {
+      for (let at = 0; at < 2; at++) {
+        assertEquals(await ask(hooks, own), "asked");
+        await run(hooks, "bash");
+      }
+    }
+  });
+
+  it("is told of by deepagents too, whose names of read tools may be others", async () => {
+    for (const [names, expected] of [[undefined, 1], [["open_file"], 0], [[], 0]] as const) {
+      const said: string[] = [], own = tools("open_file");
+      const waymark = createWaymark({ cache: false, source, onNotice: ({ message }) => void said.push(message) });
+      const hooks = deepagentsMiddleware({ ...host, tool: undefined }, waymark, { names });
+      for (let at = 0; at < 2; at++) {
+        await ask(hooks, own);
+        await run(hooks, "open_file");
+      }
+      const NONE = "Cannot find a read tool to wrap: none of the tools is called read_file; give names";
+      assertEquals(said, Array(expected).fill(NONE));
+    }
+  });
+});
+
 describe("the conversation of a run", () => {
   const facts: readonly [what: string, run: object, id: string | undefined, isMain: boolean][] = [
     ["with a thread", inThread("T"), '["thread","T"]', true],

@@ -26,7 +26,15 @@ import {
   type Waymark,
   type WaymarkOptions,
 } from "@waymark/waymark";
-import { mcpClient, mcpFacts, mcpHandler, mcpRanges, mcpServer, mcpSummarizeFile } from "../../src/adapters/mcp.ts";
+import {
+  mcpClient,
+  mcpFacts,
+  mcpHandler,
+  type McpOptions,
+  mcpRanges,
+  mcpServer,
+  mcpSummarizeFile,
+} from "../../src/adapters/mcp.ts";
 import { toolUseSummary } from "../../src/tool_use.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { code, inFolder, plainTool, put } from "../support.ts";
@@ -438,6 +446,172 @@ describe("mcpClient()", () => {
     }));
 });
 
+/** What is said where none of the tools has one of these names. */
+const missing = (...names: string[]): string =>
+  `Cannot find a read tool to wrap: none of the tools is called ${names.join(", ")}; give names`;
+const NO_READ = missing("read", "read_file", "readFile", "Read");
+
+/** Has what is said noted. */
+function noting(): { said: string[]; options: WaymarkOptions } {
+  const said: string[] = [];
+  return { said, options: { onNotice: ({ message }) => void said.push(message) } };
+}
+
+describe("a server without a read tool", () => {
+  type Handler = (args: never, extra: never) => unknown;
+
+  /** A wrapped server, and its tools as the SDK would call them. */
+  function served(waymark: Waymark, options: McpOptions = {}) {
+    const tools: Record<string, Handler> = {};
+    const registerTool = (name: string, _config: object, handler: Handler) => void (tools[name] = handler);
+    const server = mcpServer({ registerTool }, waymark, options);
+    const call = (name: string, args: object = { path: "long.ts" }) => tools[name]!(args as never, {} as never);
+    return { server, tools, call };
+  }
+
+  it("says so once, by which names it looked and what to give, behind the first call of another tool", () => {
+    const { said, options } = noting();
+    return within(options, async ({ waymark, handler }) => {
+      const { server, call } = served(waymark), result = text("done");
+      server.registerTool("open_file", {}, handler);
+      server.registerTool("later", {}, () => Promise.resolve(result));
+      server.registerTool("broken", {}, () => Promise.reject(new Error("boom")));
+      await assertRejects(async () => await call("broken"), Error, "boom");
+      assertEquals(said, []);
+      assertStrictEquals(await call("later"), result);
+      assertEquals(said, [NO_READ]);
+      assertEquals(await call("open_file"), text(code(300)));
+      assertEquals(said, [NO_READ]);
+    });
+  });
+
+  it("says nothing where there is one: registered before or after, in that very call, or named", () => {
+    const { said, options } = noting();
+    return within(options, async ({ waymark, handler, folder }) => {
+      for (const order of [["read_file", "shell"], ["shell", "read_file"]]) {
+        const { server, call } = served(waymark, { cwd: folder });
+        for (const name of order) server.registerTool(name, {}, name === "shell" ? () => text("done") : handler);
+        await call("shell");
+      }
+      const late = served(waymark, { cwd: folder });
+      late.server.registerTool("enable", {}, async () => {
+        await Promise.resolve();
+        late.server.registerTool("read_file", {}, handler);
+        return text("enabled");
+      });
+      await late.call("enable");
+      const named = served(waymark, { cwd: folder, names: ["open_file"] });
+      named.server.registerTool("shell", {}, () => text("done"));
+      named.server.registerTool("open_file", {}, handler);
+      await named.call("shell");
+      assertMatch((await named.call("open_file") as Result).content[1]!.text!, /^\[waymark map: /);
+      const none = served(waymark, { names: [] }), shell = () => text("done");
+      none.server.registerTool("shell", {}, shell);
+      assertStrictEquals(none.tools["shell"], shell);
+      await none.call("shell");
+      assertEquals(said, []);
+    });
+  });
+
+  it("gives the results it gave, also where the one who is told throws", () =>
+    within({
+      onNotice: () => {
+        throw new Error("nobody listens");
+      },
+    }, async ({ waymark }) => {
+      const { server, call } = served(waymark), result = text("done");
+      server.registerTool("shell", {}, () => result);
+      assertStrictEquals(await call("shell"), result);
+      assertStrictEquals(await call("shell"), result);
+    }));
+});
+
+describe("a client of a server without a read tool", () => {
+  interface Params {
+    name: string;
+    arguments?: object;
+  }
+  type Page = { tools: { name: string }[]; nextCursor?: string };
+
+  /** A client that lists these tools, all of which give 300 lines. */
+  function foreign(pages: readonly (readonly string[])[] = []) {
+    return {
+      callTool: (_: Params): Promise<unknown> => Promise.resolve(text(code(300))),
+      listTools: (asked?: { cursor?: string }): Promise<Page> => {
+        const at = Number(asked?.cursor ?? 0), tools = (pages[at] ?? []).map((name) => ({ name }));
+        return Promise.resolve({ tools, ...at + 1 < pages.length && { nextCursor: String(at + 1) } });
+      },
+    };
+  }
+  const dialect = dialects.mcpFilesystem, none = missing("read_text_file", "read_file");
+
+  it("says so once, when all of its tools are listed", () => {
+    const { said, options } = noting();
+    return within(options, async ({ waymark }) => {
+      const guarded = mcpClient(foreign([["open_file"], ["shell"]]), waymark, { dialect });
+      assertEquals(await guarded.listTools(), { tools: [{ name: "open_file" }], nextCursor: "1" });
+      assertEquals(said, []);
+      for (let at = 0; at < 2; at++) await guarded.listTools({ cursor: "1" });
+      assertEquals(said, [none]);
+      await guarded.callTool({ name: "open_file", arguments: { path: "long.ts" } });
+      assertEquals(said, [none]);
+    });
+  });
+
+  it("says so where nothing was listed and another tool has read a long file, whose result is the same", () => {
+    const { said, options } = noting();
+    return within(options, async ({ waymark }) => {
+      const client = foreign(), guarded = mcpClient(client, waymark, { dialect }), result = text(code(300));
+      client.callTool = () => Promise.resolve(result);
+      await guarded.callTool({ name: "directory_tree", arguments: { path: "." } });
+      await guarded.callTool({ name: "shell", arguments: { command: "cat long.ts" } });
+      assertEquals(said, []);
+      const call = { name: "open_file", arguments: { path: "long.ts" } };
+      for (let at = 0; at < 2; at++) assertStrictEquals(await guarded.callTool(call), result);
+      assertEquals(said, [none]);
+    });
+  });
+
+  it("says nothing where there is one: on any page, called before, or named; nor where nothing is listed", () => {
+    const { said, options } = noting();
+    return within(options, async ({ waymark, folder }) => {
+      const open = { name: "open_file", arguments: { path: "long.ts" } };
+      const paged = mcpClient(foreign([["open_file"], ["read_file"], ["shell"]]), waymark, { dialect });
+      for (const cursor of [undefined, "1", "2"]) await paged.listTools(cursor === undefined ? {} : { cursor });
+      await paged.callTool(open);
+      const partly = mcpClient(foreign([["read_file"], ["shell"]]), waymark, { dialect });
+      await partly.listTools({ cursor: "1" }); // the first page was not seen
+      const called = mcpClient(foreign([["shell"]]), waymark, { dialect, cwd: folder });
+      await called.callTool({ name: "read_file", arguments: { path: "short.ts" } });
+      await called.callTool(open);
+      const named = mcpClient(foreign([["open_file"]]), waymark, { dialect, names: ["open_file"], cwd: folder });
+      await named.listTools();
+      await named.callTool(open);
+      const unread = mcpClient(foreign([["open_file"]]), waymark, { dialect, names: [] });
+      await unread.listTools();
+      await unread.callTool(open);
+      await mcpClient(foreign([]), waymark, { dialect }).listTools();
+      assertEquals(said.filter((message) => message.includes("read tool")), []);
+    });
+  });
+
+  it("is given its own answers and failures, whatever they are", () => {
+    const { said, options } = noting();
+    return within(options, async ({ waymark }) => {
+      for (const answer of [undefined, null, 7, {}, { tools: 7 }, { tools: [null, { name: "read_file" }] }]) {
+        const client = { ...foreign(), listTools: () => Promise.resolve(answer) };
+        assertStrictEquals(await mcpClient(client, waymark, { dialect }).listTools(), answer);
+      }
+      const plain = { ...foreign(), listTools: () => ({ tools: [{ name: "read_file" }] }) };
+      assertEquals(mcpClient(plain, waymark, { dialect }).listTools(), { tools: [{ name: "read_file" }] });
+      const broken = { ...foreign(), listTools: () => Promise.reject(new Error("closed")) };
+      await assertRejects(() => mcpClient(broken, waymark, { dialect }).listTools(), Error, "closed");
+      assertEquals("listTools" in mcpClient({ callTool: foreign().callTool }, waymark, { dialect }), false);
+      assertEquals(said, []);
+    });
+  });
+});
+
 describe("mcpRanges()", () => {
   const lines = code(300).split("\n");
 
@@ -568,7 +742,10 @@ describe("mcpSummarizeFile()", () => {
       put(folder, "a\nb.env", "KEY=1");
       const refused = await handler({ path: `${folder}/a\nb.env` }, { mcpReq: { id: 1 } });
       assertEquals(refused.isError, true);
-      assertMatch(refused.content[0]!.text, /^Cannot summarize [^\n]*a b\.env: it is a file that holds secrets$/);
+      assertMatch(
+        refused.content[0]!.text,
+        /^Cannot summarize [^\n]*a b\.env: it is a file that holds secrets\b[^\n]*$/,
+      );
     }));
 
   it("ends with the client's abort, in both versions", () => {

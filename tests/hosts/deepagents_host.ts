@@ -137,6 +137,22 @@ describe("a deep agent", () => {
       assertEquals(shown(model).length, calls.length);
     }));
 
+  it("has a read tool of deepagents' own: nothing is said, whatever other tools it has", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "long.ts", code(300)), backend = new FilesystemBackend({ rootDir: folder });
+      const said: string[] = [];
+      const source = backendSource(backend), onNotice = ({ message }: { message: string }) => said.push(message);
+      const open = tool(() => code(300), {
+        name: "open_file",
+        description: "opens",
+        schema: { type: "object", properties: {}, additionalProperties: true },
+      });
+      const turns = ["a", "b"].map((id) => [call(id, { file_path: path }, "open_file")]);
+      const waymark = createWaymark({ cache: false, source, onNotice });
+      await guarded(scripted(...turns), { backend, waymark, more: { tools: [open] } }).invoke(go);
+      assertEquals(said, []);
+    }));
+
   it("is told of lines it has in one line, in blocks like those of the tool", () =>
     inFolder(async (folder) => {
       const path = put(folder, "short.ts", code(80)), backend = new FilesystemBackend({ rootDir: folder });

@@ -300,6 +300,66 @@ describe("a run of LangChain", () => {
     }));
 });
 
+describe("an agent of LangChain without a read tool", () => {
+  const open = make("open_file", read), shell = make("bash", () => "done");
+  const NO_READ =
+    "Cannot find a read tool to wrap: none of the tools is called read, read_file, readFile, Read; give names";
+
+  /** A Waymark, and what it says. */
+  function noting() {
+    const said: string[] = [];
+    return { said, waymark: createWaymark({ cache: false, onNotice: ({ message }) => said.push(message) }) };
+  }
+
+  it("is told of once, however long it runs, and is shown what it is shown without the guards", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "long.ts", code(390)), { said, waymark } = noting();
+      const turns = [[call("a", { path }, "open_file")], [call("b", { path }, "open_file")]] as const;
+      const bare = scripted(...turns), model = scripted(...turns), tools = [open, shell];
+      await createAgent({ model: bare, tools }).invoke(go);
+      const agent = guarded(model, { tools, waymark });
+      await agent.invoke(go);
+      assertEquals(said, [NO_READ]);
+      await agent.invoke(go);
+      assertEquals([said, textOf(results(bare).get("a"))], [[NO_READ], code(390)]);
+      const ids = (of: ScriptedModel) => of.requests[2]!.map(({ id: _, ...message }) => message);
+      assertEquals(ids(model), ids(bare));
+    }));
+
+  it("is told of by the first tool it calls, whether that reads or not, and not by one that calls none", async () => {
+    const { said, waymark } = noting(), model = scripted([], [call("b", {}, "bash")]);
+    const agent = guarded(model, { tools: [open, shell], waymark });
+    await agent.invoke(go);
+    assertEquals(said, []);
+    await agent.invoke(go);
+    assertEquals(said, [NO_READ]);
+  });
+
+  it("is not told of where it has one: left out of a request, named, or a sub-agent's", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "long.ts", code(300)), { said, waymark } = noting();
+      const select = createMiddleware({
+        name: "select",
+        wrapModelCall: (request, next) =>
+          next({ ...request, tools: request.tools.filter((tool) => (tool as { name?: unknown }).name === "bash") }),
+      });
+      const twice = () => scripted([call("a", {}, "bash")], [call("b", {}, "bash")]);
+      await guarded(twice(), { tools: [readFile, shell], before: [select], waymark }).invoke(go);
+      await guarded(twice(), { tools: [readFile, shell], waymark }).invoke(go);
+
+      const named = scripted([call("a", { path }, "open_file")]);
+      await guarded(named, { tools: [open], waymark, options: { names: ["open_file"] } }).invoke(go);
+      assertStringIncludes(textOf(results(named).get("a")), "PARTIAL, lines 1-200 of 300");
+
+      const guard = langchainMiddleware(host, waymark);
+      const inner = createAgent({ model: scripted([call("i", { path })]), tools: [readFile], middleware: [guard] });
+      const ask = make("ask", async (_, config) => (await inner.invoke(go, config), "asked"));
+      const model = scripted([call("t", {}, "ask")], [call("u", {}, "ask")]);
+      await createAgent({ model, tools: [ask], middleware: [guard] }).invoke(go);
+      assertEquals(said, []);
+    }));
+});
+
 describe("what an agent was shown", () => {
   const again = (path: string) => [[call("a", { path })], [call("b", { path })]] as const;
 

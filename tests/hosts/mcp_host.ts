@@ -122,6 +122,67 @@ const hosts: readonly ConformanceHost[] = [
 ];
 for (const host of hosts) conformance(test, host);
 
+describe("a server of MCP without a read tool", () => {
+  const missing = (dialect: { readonly tools: readonly string[] }) =>
+    `Cannot find a read tool to wrap: none of the tools is called ${dialect.tools.join(", ")}; give names`;
+  const versions = {
+    "1.32.2": { Server: McpServer1, Client: Client1, pair: () => Pair1.createLinkedPair() },
+    "2.4.0": { Server: McpServer2, Client: Client2, pair: () => Pair2.createLinkedPair() },
+  };
+  // deno-lint-ignore no-explicit-any -- servers and clients of either version
+  type Wrap = (of: any, waymark: ReturnType<typeof createWaymark>) => any;
+  const asIs: Wrap = (of) => of;
+
+  for (const [version, { Server, Client, pair }] of Object.entries(versions)) {
+    /** A server of these tools, each of which gives 390 lines, its client, and what is said. */
+    const open = async (names: readonly string[], wraps: { readonly server?: Wrap; readonly client?: Wrap }) => {
+      const { server: ofServer = asIs, client: ofClient = asIs } = wraps;
+      const said: string[] = [], onNotice = ({ message }: { message: string }) => void said.push(message);
+      const waymark = createWaymark({ cache: false, onNotice }), server = ofServer(new Server(who), waymark);
+      for (const name of names) {
+        const answer = () => ({ content: [{ type: "text" as const, text: code(390) }] });
+        server.registerTool(name, { inputSchema: z.object(anything) }, answer);
+      }
+      const client = ofClient(new Client(who), waymark), [left, right] = pair();
+      await Promise.all([server.connect(left), client.connect(right)]);
+      const call = async (name: string) =>
+        shown(await client.callTool({ name, arguments: { path: "/absent/long.ts" } })).text;
+      return { said, client, call, close: () => client.close() };
+    };
+    const server: Wrap = (of, waymark) => mcpServer(of, waymark);
+    const client: Wrap = (of, waymark) => mcpClient(of, waymark, { dialect: dialects.mcpFilesystem });
+
+    it(`of ${version} says so once, behind its first call, and nothing where it has one`, async () => {
+      const { said, client, call, close } = await open(["open_file", "shell"], { server });
+      await client.listTools();
+      for (const name of ["open_file", "shell", "open_file"]) assertEquals(await call(name), code(390));
+      assertEquals(said, [missing(dialects.plain)]);
+      await close();
+      const other = await open(["shell", "read_file"], { server });
+      assertEquals([await other.call("shell"), other.said], [code(390), []]);
+      await other.close();
+    });
+
+    it(`is told of by a client of ${version}, listed or called, once, and nothing where there is one`, async () => {
+      for (const isListed of [true, false]) {
+        const { said, client: guarded, call, close } = await open(["open_file", "shell"], { client });
+        if (isListed) {
+          const { tools } = await guarded.listTools();
+          assertEquals(tools.map(({ name }: { name: string }) => name), ["open_file", "shell"]);
+          assertEquals(said, [missing(dialects.mcpFilesystem)]);
+        }
+        for (let at = 0; at < 2; at++) assertEquals(await call("open_file"), code(390));
+        assertEquals(said, [missing(dialects.mcpFilesystem)]);
+        await close();
+      }
+      const { said, client: guarded, call, close } = await open(["open_file", "read_text_file"], { client });
+      await guarded.listTools();
+      assertEquals([await call("open_file"), said], [code(390), []]);
+      await close();
+    });
+  }
+});
+
 /** How to start the filesystem server on the runtime the tests run on. */
 function filesystemServer(folder: string): { command: string; args: string[]; stderr: "ignore" } {
   const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));

@@ -105,7 +105,7 @@ export interface LangchainOptions extends LangchainRules {
   /** How the arguments of the read tools say a read. Default `{path, offset?, limit?}`, 1-based. */
   // deno-lint-ignore no-explicit-any -- a dialect is generic in the host's arguments
   readonly dialect?: Dialect<any> | undefined;
-  /** Names of the read tools. Default: the names the dialect knows. */
+  /** Names of the read tools; none of them, where there is none. Default: the names the dialect knows. */
   readonly names?: readonly string[] | undefined;
   /** How the content of a read tool's message carries text. Default: strings and content blocks. */
   // deno-lint-ignore no-explicit-any -- a codec is generic in the content
@@ -121,6 +121,8 @@ export interface DeepagentsOptions extends LangchainRules {
    * `FilesystemBackend` without `virtualMode`. Default: where the Waymark's `source` says, which must then be given.
    */
   readonly files?: "disk" | undefined;
+  /** Names of the read tools, if they are others that take and give the same; none, where there is none. Default `read_file`. */
+  readonly names?: readonly string[] | undefined;
 }
 
 /** The part of a `Waymark` the adapter needs. */
