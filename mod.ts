@@ -60,10 +60,17 @@ export type {
   SessionState,
 } from "./src/session_types.ts";
 export { createWaymark } from "./src/waymark.ts";
-export type { Lookup, Notice, SummarizeOptions, Waymark, WaymarkOptions } from "./src/options.ts";
+export type { Notice, Waymark, WaymarkOptions } from "./src/options.ts";
 export type { MapLimits } from "./src/map_maker.ts";
-export { readGuideline } from "./src/summarize_file.ts";
-export type { SummarizeFileArguments, SummarizeFileInfo, SummarizeFileTool, ToolWords } from "./src/summarize_file.ts";
+export { readGuideline, type ToolWords } from "./src/summarize_file.ts";
+export type {
+  FileSummaries,
+  Lookup,
+  SummarizeFileArguments,
+  SummarizeFileInfo,
+  SummarizeFileTool,
+  SummarizeOptions,
+} from "./src/summarize_file_types.ts";
 export { isAnnotationText, renderMap, type RenderMapOptions, stripAnnotations } from "./src/file_map.ts";
 export { INSTRUCTION_FILES, type NameRules, SECRET_FILES, UNGUARDED } from "./src/probe.ts";
 export { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "./src/errors.ts";

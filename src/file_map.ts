@@ -223,6 +223,8 @@ function provenance({ maker, audit, dropped, omitted }: FileMap): string {
     text += "; its line numbers are not verified.";
   } else text += `; a parser verified ${audit.verified} regions, moved ${audit.moved} and dropped ${audit.dropped}.`;
   if (isCount(dropped) && dropped) text += ` ${dropped} unusable rows are left out.`;
-  if (isCount(omitted) && omitted) text += ` ${omitted} of the most deeply nested entries are left out.`;
+  if (isCount(omitted) && omitted) {
+    text += ` ${omitted} entries are left out, the most deeply nested first, of one depth the shortest.`;
+  }
   return text;
 }

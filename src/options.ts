@@ -9,7 +9,7 @@ import type { MapLimits } from "./map_maker.ts";
 import type { NameRules } from "./probe.ts";
 import type { RereadRules } from "./guard_types.ts";
 import type { Session } from "./session_types.ts";
-import type { SummarizeFileTool } from "./summarize_file.ts";
+import type { FileSummaries, SummarizeFileTool } from "./summarize_file_types.ts";
 import type {
   Clock,
   FileMap,
@@ -90,29 +90,8 @@ export interface WaymarkOptions extends NameRules {
   readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
 }
 
-/** How a summary is asked for. */
-export interface SummarizeOptions {
-  /** Make a new map whatever is kept. Default false. */
-  readonly refresh?: boolean | undefined;
-  /** The folder a relative path starts from. Default: the working directory. */
-  readonly cwd?: string | undefined;
-  /** The caller's abort. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What is known of a line, from the cache alone. */
-export type Lookup =
-  /** The innermost region at the line. */
-  | { readonly status: "found"; readonly region: Region }
-  /** The map is there and has no region at the line. */
-  | { readonly status: "between" }
-  /** A map is kept, but of other bytes. */
-  | { readonly status: "stale" }
-  /** No map is kept. */
-  | { readonly status: "absent" };
-
 /** One project's read guard, maps and cache. */
-export interface Waymark extends AsyncDisposable {
+export interface Waymark extends AsyncDisposable, FileSummaries {
   /** Wraps a read tool: the same function, annotated. */
   wrap<Tool extends ToolFunction>(tool: Tool, options?: WrapOptions): Wrapped<Tool>;
   /** Wraps the read tools of a registry, and with `toolUse` every other tool for its digests; else those are the very same objects. */
@@ -121,10 +100,6 @@ export interface Waymark extends AsyncDisposable {
   readonly middleware: Middleware;
   /** Where bytes come from, as it was given. Absent: this machine's disk. */
   readonly source?: FileSource | undefined;
-  /** The map of a file, kept or made: 0 to 3 requests to a model. Rejects with a `WaymarkError` that says what to do instead. */
-  summarize(path: string, options?: SummarizeOptions): Promise<FileMap>;
-  /** What is at a line: never spends a request, never makes a map. Rejects where the file cannot be read. */
-  lookup(path: string, line: number, options?: Pick<SummarizeOptions, "cwd" | "signal">): Promise<Lookup>;
   /** The `summarize_file` tool, to offer to the model. */
   summarizeFileTool(): SummarizeFileTool;
   /** Drops every kept version of a file's map; how many. */

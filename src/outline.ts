@@ -18,7 +18,7 @@
 
 import { auditRegions } from "./outline/audit.ts";
 import { createParse } from "./outline/parser.ts";
-import { extensionOf, limitOutline, MAX_NAME, MAX_NOTE, outlineProse } from "./summary/outline_rules.ts";
+import { contentsOf, extensionOf, limitOutline, MAX_NAME, MAX_NOTE, outlineProse } from "./summary/outline_rules.ts";
 import { summarizeLines } from "./summary/scan.ts";
 import { secrets } from "./summary/secrets.ts";
 import { cleanText, cutText } from "./summary/text.ts";
@@ -67,13 +67,18 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
         return scanned && { ...scanned, maker: "scanner" };
       }
       if (parsed.declarations.every(({ kind }) => kind === "import" || kind === "comment")) return undefined;
-      const { regions, omitted } = limitOutline(parsed.declarations);
-      const clean = await cleanRegions(regions);
-      const facts = { extension: extensionOf(file.path, file.text), lines: file.lines, damaged: parsed.damaged };
+      const { declarations, damaged } = parsed, { regions, omitted } = limitOutline(declarations);
+      const { counts, names, more } = contentsOf(declarations), clean = await withoutSecrets(regions, names);
+      const facts = {
+        extension: extensionOf(file.path, file.text),
+        lines: file.lines,
+        maker: "outline",
+        damaged,
+      } as const;
       const ms = Math.round(performance.now() - started);
       return {
-        prose: outlineProse(clean, { ...facts, maker: "outline" }),
-        regions: clean,
+        prose: outlineProse({ counts, names: clean.names, more }, facts),
+        regions: clean.regions,
         usage: { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms },
         ...(omitted ? { omitted } : {}),
       } satisfies Summary;
@@ -90,15 +95,22 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
   };
 }
 
-/** Names and notes cleaned, and free of what looks like a secret; without notes where that cannot be told. */
-async function cleanRegions(regions: readonly Region[]): Promise<Region[]> {
-  const texts = regions.flatMap(({ name, note }) => [name, note]).map((text) => cleanText(text.slice(0, LONGEST)));
-  const masked = await secrets.mask(texts).catch(() => texts.map((text, index) => index % 2 ? "" : text));
-  return regions.map(({ start, end, kind }, index) => ({
-    start,
-    end,
-    kind,
-    name: cutText(masked[index * 2]!, MAX_NAME) || "(unnamed)",
-    note: cutText(masked[index * 2 + 1]!, MAX_NOTE),
-  }));
+/** All words cleaned, and free of what looks like a secret; without notes where that cannot be told. */
+async function withoutSecrets(
+  regions: readonly Region[],
+  names: readonly string[],
+): Promise<{ regions: Region[]; names: readonly string[] }> {
+  const words = [...regions.flatMap(({ name, note }) => [name, note]), ...names], notes = regions.length * 2;
+  const texts = words.map((text) => cleanText(text.slice(0, LONGEST)));
+  const masked = await secrets.mask(texts).catch(() => texts.map((text, at) => at < notes && at % 2 ? "" : text));
+  return {
+    names: masked.slice(notes),
+    regions: regions.map(({ start, end, kind }, index) => ({
+      start,
+      end,
+      kind,
+      name: cutText(masked[index * 2]!, MAX_NAME) || "(unnamed)",
+      note: cutText(masked[index * 2 + 1]!, MAX_NOTE),
+    })),
+  };
 }

@@ -78,7 +78,7 @@ export function createProject(options: ProjectOptions): Project {
     if (size > maxFileBytes) {
       throw new WaymarkError(
         "too-large",
-        `Cannot summarize ${path}: ${size} bytes is over the limit of ${maxFileBytes}; read a range of it`,
+        `Cannot summarize ${path}: ${size} bytes is over the limit of ${maxFileBytes}`,
       );
     }
   };

@@ -9,64 +9,20 @@
 
 import { WaymarkError } from "./errors.ts";
 import { renderMap } from "./file_map.ts";
-import type { FileMap, Region } from "./types.ts";
-
-/** What the tool takes. */
-export interface SummarizeFileArguments {
-  /** The file. */
-  readonly path: string;
-  /** What to do. Default "summarize". */
-  readonly action?: "summarize" | "lookup" | "refresh" | undefined;
-  /** The line, for "lookup". */
-  readonly line?: number | undefined;
-}
-
-/** A tool as most hosts take them; `parameters` is a JSON schema. */
-export interface SummarizeFileTool {
-  /** `summarize_file`. */
-  readonly name: "summarize_file";
-  /** One line for a list of tools. */
-  readonly listing: string;
-  /** What the model reads when it decides. */
-  readonly description: string;
-  /** JSON schema of {@linkcode SummarizeFileArguments}. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-  /** Runs it: 0 to 3 requests to a model; "lookup" never one. Rejects with a {@linkcode WaymarkError} that says what to do instead. */
-  execute(args: SummarizeFileArguments, info?: SummarizeFileInfo): Promise<string>;
-}
-
-/** What a host may pass beside the arguments, under the names most hosts use. */
-export interface SummarizeFileInfo {
-  /** The caller's abort. */
-  readonly signal?: AbortSignal | null | undefined;
-  /** The same, under another name. */
-  readonly abortSignal?: AbortSignal | undefined;
-  /** The folder a relative path starts from. Default: the working directory. */
-  readonly cwd?: string | undefined;
-}
-
-/** The part of a `Waymark` the tool needs. */
-export interface FileSummaries {
-  /** The map of a file, kept or made. */
-  summarize(
-    path: string,
-    options: { refresh?: boolean; cwd?: string | undefined; signal?: AbortSignal | undefined },
-  ): Promise<FileMap>;
-  /** What is at a line, from the cache alone. */
-  lookup(
-    path: string,
-    line: number,
-    options: { cwd?: string | undefined; signal?: AbortSignal | undefined },
-  ): Promise<
-    { readonly status: "found"; readonly region: Region } | { readonly status: "between" | "stale" | "absent" }
-  >;
-}
+import type { FileSummaries, SummarizeFileTool } from "./summarize_file_types.ts";
 
 /** Options of {@linkcode summarizeFileTool} and {@linkcode readGuideline}. */
 export interface ToolWords {
   /** The read guard's limit, which the words quote. Default 200. */
   readonly maxLines?: number;
 }
+
+/** What to do about a file that is not to be mapped. */
+const INSTEAD: Partial<Record<string, string>> = {
+  "not-found": "give the path of a file that is there",
+  "not-allowed": "no map is made of it, whatever the action",
+  "not-text": "it has no lines to map",
+};
 
 /** How many reads the example file of the words takes. */
 const READS = 7;
@@ -143,19 +99,27 @@ async function lookUp(
     const { start, end, kind, name, note } = found.region;
     return [`line ${line} is in ${start}-${end}`, kind, name, note].filter(Boolean).join("  ");
   }
-  if (found.status === "between") return `line ${line} is in no region of the map; read the lines around it`;
+  if (found.status === "between") {
+    return `${sayBetween(line, found)}${line > found.lines ? "" : "; read the lines around it"}`;
+  }
   const why = found.status === "stale" ? "the file has changed since its map was made" : "there is no map of it yet";
   return `${why}; ask for action "summarize" first`;
+}
+
+/** What a line is of which a map says nothing. */
+export function sayBetween(line: number, { lines, omitted }: { lines: number; omitted: number }): string {
+  if (line > lines) return `there is no line ${line}: the file has ${lines}`;
+  const left = omitted ? `; ${omitted} entries are not in the map, and the line may be in one of them` : "";
+  return `line ${line} is in no region of the map${left}`;
 }
 
 /** The same error, with what to do instead. */
 function instead(error: unknown, path: string, maxLines: number): WaymarkError {
   const code = error instanceof WaymarkError ? error.code : "internal";
   const message = error instanceof Error ? error.message : String(error);
-  const refused = code === "not-found" || code === "not-allowed" || code === "not-text";
-  const next = refused ? "" : `; read it ${maxLines} lines at a time instead`;
   const known = message.includes(path) ? message : `Cannot map ${path}: ${message}`;
-  return new WaymarkError(code, `${known}${next}`, { cause: error });
+  const next = INSTEAD[code] ?? `read it ${maxLines} lines at a time instead`;
+  return new WaymarkError(code, `${known}; ${next}`, { cause: error });
 }
 
 /**

@@ -204,7 +204,7 @@ export interface Summary {
   readonly maker?: string;
   /** Rows of the answer that could not be used. */
   readonly dropped?: number;
-  /** Entries left out because there were more than 400 (the deepest levels first). */
+  /** Entries left out because there were more than 400: the most deeply nested first, of one depth the shortest. */
   readonly omitted?: number;
   /** What the audit of a model's regions found. */
   readonly audit?: Audit;

@@ -95,9 +95,9 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
       const sizes = cache.sizes(key);
       if (sizes.length && place.size !== undefined && !sizes.includes(place.size)) return { status: "stale" };
       const { hash } = await project.identify(place, await project.read(place, signal));
-      if (!cache.get(key, hash)) return { status: sizes.length ? "stale" : "absent" };
-      const region = cache.at(key, hash, line);
-      return region ? { status: "found", region } : { status: "between" };
+      const map = cache.get(key, hash), region = map && cache.at(key, hash, line);
+      if (!map) return { status: sizes.length ? "stale" : "absent" };
+      return region ? { status: "found", region } : { status: "between", lines: map.lines, omitted: map.omitted ?? 0 };
     },
     summarizeFileTool: () => summarizeFileTool(waymark, { maxLines }),
     async forget(path) {

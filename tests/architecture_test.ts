@@ -13,7 +13,7 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   [
     "vocabulary",
-    /^src\/(types|dialect_types|session_types|wrap_types|claude_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
+    /^src\/(types|dialect_types|session_types|wrap_types|claude_types|summarize_file_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
   [
     "pure",
@@ -216,6 +216,7 @@ describe("the layers", () => {
         "src/dialect_types.ts",
         "src/session_types.ts",
         "src/wrap_types.ts",
+        "src/summarize_file_types.ts",
         "src/guard_types.ts",
         "src/events.ts",
         "src/cache/types.ts",

@@ -391,7 +391,11 @@ describe("waymark at", () => {
       const { status, region } = JSON.parse(await at("src/functions.ts", "7", "--json"));
       assertEquals([status, region.start, region.end, region.kind, region.name], ["found", 7, 7, "function", "f7"]);
       assertEquals(await at("src/spaced.ts", "200"), "line 200 is in no region of the map\n");
-      assertEquals(JSON.parse(await at("src/spaced.ts", "200", "--json")), { status: "between" });
+      assertEquals(JSON.parse(await at("src/spaced.ts", "200", "--json")), {
+        status: "between",
+        lines: 303,
+        omitted: 0,
+      });
 
       writeFileSync(path, code(301));
       assertMatch(await at("src/functions.ts", "7"), /^the file has changed/);

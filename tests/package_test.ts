@@ -19,7 +19,7 @@ import { codeOnly, exists, exportedNames, readText, root } from "./modules.ts";
 const publicNames: Readonly<Record<string, string>> = {
   ".": `
     Annotation AnnotationKind Audit Begun Clock Codec Completion CompletionMessage CompletionModel CompletionRequest
-    Coverage Dialect DialectOptions FailureReason FileMap FileSource Given Halves HeadOnlyOptions INSTRUCTION_FILES
+    Coverage Dialect DialectOptions FailureReason FileMap FileSource FileSummaries Given Halves HeadOnlyOptions INSTRUCTION_FILES
     LineSpan Lookup MapLimits Middleware Model NameRules Next Notice OffsetLimitOptions OutlineParser ReadCall
     ReadGuardOptions ReadOutcome ReadSpan Referred Region RegionKind RenderMapOptions RereadGuardOptions RereadRules
     SECRET_FILES Session SessionOptions SessionState SourceFile SplitOptions SqliteDatabase SqliteDriver

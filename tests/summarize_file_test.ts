@@ -2,12 +2,8 @@ import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertSt
 import { describe, it } from "node:test";
 import { WaymarkError } from "../src/errors.ts";
 import { UNGUARDED } from "../src/probe.ts";
-import {
-  type FileSummaries,
-  readGuideline,
-  type SummarizeFileArguments,
-  summarizeFileTool,
-} from "../src/summarize_file.ts";
+import { readGuideline, summarizeFileTool } from "../src/summarize_file.ts";
+import type { FileSummaries, SummarizeFileArguments } from "../src/summarize_file_types.ts";
 import type { FileMap } from "../src/types.ts";
 import { createWaymark } from "../src/waymark.ts";
 import { code, inFolder, put } from "./support.ts";
@@ -28,7 +24,7 @@ function files(overrides: Partial<FileSummaries> = {}): FileSummaries & { asked:
   const asked: unknown[] = [];
   return {
     asked,
-    summarize: (path, options) => (asked.push([path, options.refresh]), Promise.resolve(map)),
+    summarize: (path, options) => (asked.push([path, options?.refresh]), Promise.resolve(map)),
     lookup: (path, line) => (asked.push([path, line]), Promise.resolve({ status: "found", region: map.regions[0]! })),
     ...overrides,
   };
@@ -91,12 +87,15 @@ describe("summarizeFileTool(): the actions", () => {
       "line 255 is in 250-260  function  f250  adds 250",
     );
     for (
-      const [status, words] of [["between", /in no region/], ["stale", /has changed.*"summarize"/], [
-        "absent",
-        /no map.*"summarize"/,
-      ]] as const
+      const [found, words] of [
+        [{ status: "between", lines: 9, omitted: 0 }, /^line 2 is in no region of the map; read the lines around it$/],
+        [{ status: "between", lines: 9, omitted: 4 }, /in no region of the map; 4 entries are not in the map, and/],
+        [{ status: "between", lines: 1, omitted: 4 }, /^there is no line 2: the file has 1$/],
+        [{ status: "stale" }, /has changed.*"summarize"/],
+        [{ status: "absent" }, /no map.*"summarize"/],
+      ] as const
     ) {
-      const other = summarizeFileTool(files({ lookup: () => Promise.resolve({ status }) }));
+      const other = summarizeFileTool(files({ lookup: () => Promise.resolve(found) }));
       assertMatch(await other.execute({ path: "a.ts", action: "lookup", line: 2 }), words);
     }
   });
@@ -132,6 +131,18 @@ describe("summarizeFileTool(): the actions", () => {
       "timeout",
       "Cannot summarize a.ts: no answer within 60 s; read it 100 lines at a time instead",
     ]);
+    for (
+      const [code, words] of [
+        ["not-found", "give the path of a file that is there"],
+        ["not-allowed", "no map is made of it, whatever the action"],
+        ["not-text", "it has no lines to map"],
+        ["too-large", "read it 200 lines at a time instead"],
+      ] as const
+    ) {
+      const refused = files({ summarize: () => Promise.reject(new WaymarkError(code, "Cannot summarize a.ts: no")) });
+      const { message } = await assertRejects(() => summarizeFileTool(refused).execute({ path: "a.ts" }), WaymarkError);
+      assertEquals(message, `Cannot summarize a.ts: no; ${words}`);
+    }
     const broken = files({ summarize: () => Promise.reject(new TypeError("x is undefined")) });
     assertStringIncludes(
       (await assertRejects(() => summarizeFileTool(broken).execute({ path: "a.ts" }), WaymarkError)).message,

@@ -351,7 +351,7 @@ describe("createWaymark(): summarize and lookup", () => {
           status: "found",
           region: { start: 2, end: 2, kind: "function", name: "f2", note: "" },
         });
-        assertEquals(await waymark.lookup(path, 4), { status: "between" });
+        assertEquals(await waymark.lookup(path, 4), { status: "between", lines: 4, omitted: 0 });
         writeFileSync(path, `${code(3)}\n// other!!\n`);
         assertEquals(await waymark.lookup(path, 2), { status: "stale" });
         writeFileSync(path, "short");

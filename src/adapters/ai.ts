@@ -17,7 +17,7 @@
 
 import type { Waymark } from "../options.ts";
 import type { Session } from "../session_types.ts";
-import type { SummarizeFileArguments, SummarizeFileInfo } from "../summarize_file.ts";
+import type { SummarizeFileArguments, SummarizeFileInfo } from "../summarize_file_types.ts";
 import type { Codec, Dialect } from "../types.ts";
 import type { ToolFunction, WrapToolsOptions } from "../wrap_types.ts";
 import { codecOf, lastOf, modelOutput } from "./ai/output.ts";

@@ -31,7 +31,7 @@
 import { dialects } from "../dialects.ts";
 import type { Waymark } from "../options.ts";
 import type { Session } from "../session_types.ts";
-import type { SummarizeFileArguments } from "../summarize_file.ts";
+import type { SummarizeFileArguments } from "../summarize_file_types.ts";
 import type { Dialect, ReadCall } from "../types.ts";
 import type { ToolFunction, WrapToolsOptions } from "../wrap_types.ts";
 

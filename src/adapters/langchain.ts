@@ -30,7 +30,7 @@ import { watchReadTools } from "../read_tools.ts";
 import { sessionPool } from "../session_pool.ts";
 import type { Session } from "../session_types.ts";
 import type { ReadCall } from "../types.ts";
-import type { SummarizeFileArguments } from "../summarize_file.ts";
+import type { SummarizeFileArguments } from "../summarize_file_types.ts";
 import type { ToolFunction } from "../wrap_types.ts";
 import { readFileCodec, readFileDialect, summarizeAbsolute } from "./langchain/deepagents.ts";
 import { callerIn, conversationOf, isEdited, isOfHost, isWayOut, remember, type Remembered } from "./langchain/ids.ts";

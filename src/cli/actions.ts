@@ -10,6 +10,7 @@ import { disk } from "../files.ts";
 import { toDiskPath } from "../paths.ts";
 import { createProject } from "../project.ts";
 import type { Waymark, WaymarkOptions } from "../options.ts";
+import { sayBetween } from "../summarize_file.ts";
 import { readLedger } from "../tool_use/load.ts";
 import type { DigestRow } from "../tool_use/types.ts";
 import { linesCodec, readLines } from "./plain_reader.ts";
@@ -76,7 +77,7 @@ export async function at({ options, path, line, waymark }: Call): Promise<Output
     const { start, end, kind, name, note } = found.region;
     return [[`${start}-${end}`, kind, name, note].filter(Boolean).join("  "), "\n"];
   }
-  if (found.status === "between") return [`line ${line} is in no region of the map\n`];
+  if (found.status === "between") return [`${sayBetween(line, found)}\n`];
   const why = found.status === "stale" ? "the file has changed since its map was made" : "no map of it is kept";
   return [`${why}; make one with the command map\n`];
 }

@@ -58,7 +58,7 @@ export interface LimitedOutline {
 
 /** Sorts an outline and keeps it within what a map may hold. */
 export function limitOutline(regions: readonly Region[], max: number = MAX_REGIONS): LimitedOutline {
-  const sorted = [...regions].sort((a, b) => a.start - b.start || b.end - a.end);
+  const sorted = inOrder(regions);
   if (sorted.length <= max) return { regions: sorted, omitted: 0 };
   const depths = depthsOf(sorted);
   // Among equals, spread over the file: the bits of the index reversed make neighbours go to different ends.
@@ -66,6 +66,11 @@ export function limitOutline(regions: readonly Region[], max: number = MAX_REGIO
   order.sort((a, b) => a.depth - b.depth || b.length - a.length || reverseBits(a.index) - reverseBits(b.index));
   const kept = order.slice(0, max).map(({ index }) => index).sort((a, b) => a - b);
   return { regions: kept.map((index) => sorted[index]!), omitted: sorted.length - max };
+}
+
+/** Sorted by start, the outer before the inner. */
+function inOrder(regions: readonly Region[]): Region[] {
+  return [...regions].sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
 /** How deep each region of a sorted list lies inside others. */
@@ -90,7 +95,17 @@ export function cutName(text: string, max: number = MAX_NAME): string {
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }
 
-/** What {@linkcode outlineProse} is told beside the regions. */
+/** What a whole outline holds, before any limit. */
+export interface OutlineContents {
+  /** How many there are of each kind. */
+  readonly counts: ReadonlyMap<RegionKind, number>;
+  /** The first names at the top level, as they are in the file. */
+  readonly names: readonly string[];
+  /** How many more names there are at the top level. */
+  readonly more: number;
+}
+
+/** What {@linkcode outlineProse} is told beside the contents. */
 export interface OutlineFacts {
   /** Extension of the file, without the dot. */
   readonly extension: string;
@@ -105,21 +120,26 @@ export interface OutlineFacts {
 const PLURALS: Partial<Record<RegionKind, string>> = { class: "classes", other: "other blocks", config: "settings" };
 const SINGULARS: Partial<Record<RegionKind, string>> = { other: "other block", config: "setting" };
 
-/** One paragraph out of an outline: language, size, what there is at the top level, and that no model wrote it. */
-export function outlineProse(regions: readonly Region[], { extension, lines, maker, damaged }: OutlineFacts): string {
+/** Counts what an outline holds. */
+export function contentsOf(regions: readonly Region[]): OutlineContents {
   const counts = new Map<RegionKind, number>(), names = new Set<string>();
   let inside = 0; // up to here the last region goes that others can be inside of; namespaces are no level of their own
-  for (const { kind, name, start, end } of regions) {
+  for (const { kind, name, start, end } of inOrder(regions)) {
     if (kind === "import" || kind === "comment") continue;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     if (kind === "other") continue;
-    if (start > inside && kind !== "method") names.add(cutName(name, 60));
+    if (start > inside && kind !== "method") names.add(name);
     inside = Math.max(inside, end);
   }
+  return { counts, names: [...names].slice(0, MAX_LISTED), more: Math.max(0, names.size - MAX_LISTED) };
+}
+
+/** One paragraph about an outline: language, size, what there is at the top level, and that no model wrote it. */
+export function outlineProse({ counts, names, more }: OutlineContents, facts: OutlineFacts): string {
+  const { extension, lines, maker, damaged } = facts, listed = names.map((name) => cutName(name, 60) || "(unnamed)");
   const kinds = [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) =>
     `${count} ${count === 1 ? SINGULARS[kind] ?? kind : PLURALS[kind] ?? `${kind}s`}`
   );
-  const listed = [...names].slice(0, MAX_LISTED), more = names.size - listed.length;
   const sentences = [`${languageName(extension) || "Text"}, ${lines} lines: ${kinds.join(", ")}.`];
   if (listed.length) sentences.push(`At the top level: ${listed.join(", ")}${more ? ` and ${more} more` : ""}.`);
   if (damaged) sentences.push("Parts of the file could not be parsed, so entries there are approximate.");

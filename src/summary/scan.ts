@@ -9,7 +9,7 @@
  */
 
 import type { Region, RegionKind, SourceFile, Summary } from "../types.ts";
-import { cutName, extensionOf, limitOutline, MAX_NOTE, outlineProse } from "./outline_rules.ts";
+import { contentsOf, cutName, extensionOf, limitOutline, MAX_NOTE, outlineProse } from "./outline_rules.ts";
 import type { Found } from "./code_rules.ts";
 import { ends, type Style, styleOf } from "./scanner_rules.ts";
 
@@ -118,10 +118,10 @@ function goesOn(inner: Open, line: string, style: Style): boolean {
 /** The map of a file as the line scanner sees it; `undefined` where it finds nothing. Costs no call. */
 export function summarizeLines(file: SourceFile): Summary | undefined {
   const extension = extensionOf(file.path, file.text);
-  const { regions, omitted } = limitOutline(scan(file.text, extension));
+  const found = scan(file.text, extension), { regions, omitted } = limitOutline(found);
   if (!regions.length) return undefined;
   return {
-    prose: outlineProse(regions, { extension, lines: file.lines, maker: "scanner" }),
+    prose: outlineProse(contentsOf(found), { extension, lines: file.lines, maker: "scanner" }),
     regions,
     usage: { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms: 0 },
     ...(omitted ? { omitted } : {}),

@@ -340,7 +340,12 @@ describe("the shape of a text", () => {
           const result = await read({ path: "a.ts" });
           assertCapped(result, text);
           assertEquals(rowsOf(result).length, 400);
-          assertStringIncludes(result, `${lines - 400} of the most deeply nested entries are left out`);
+          assertStringIncludes(result, `Summary: TypeScript, ${lines} lines: ${lines} functions.`); // all, not those listed
+          assertStringIncludes(result, `f24 and ${lines - 24} more`);
+          assertStringIncludes(
+            result,
+            `${lines - 400} entries are left out, the most deeply nested first, of one depth the`,
+          );
         }, { model: undefined }),
     );
   }

@@ -64,9 +64,10 @@ describe("the outline", () => {
       { length: 1000 },
       (_, index) => `  method${index}(): number {\n    return ${index};\n  }\n`,
     );
-    const { regions, omitted } =
+    const { regions, omitted, prose } =
       (await summarize("a.ts", `class Big {\n${methods.join("")}}\nexport function last() {\n}\n`))!;
     assertEquals([regions.length, omitted], [400, 602]);
+    assertStringIncludes(prose, "1000 methods, 1 class, 1 function. At the top level: Big, last."); // all of them
     assertEquals(places([regions[0]!, regions.at(-1)!]), ["1-3002 Big", "3003-3004 last"]);
   });
 
@@ -107,6 +108,18 @@ describe("lines, to the outline", () => {
   it("are one where CR alone separates them", async () => {
     const summary = await summarize("a.c", "int a(void) {}\r".repeat(500));
     assert(summary === undefined || summary.regions.every(({ end }) => end === 1));
+  });
+});
+
+describe("a file that is no UTF-8", () => {
+  it("has its names whole, whatever a grammar takes for their end", async () => {
+    const text = ["café7 = 1", "x = café", "straße = (a) => {\n  return a;\n}", "ö = 2"].map((line) =>
+      `export const ${line};\n`
+    );
+    const source = new TextDecoder().decode(Uint8Array.from(text.join(""), (character) => character.charCodeAt(0)));
+    const names = (await summarize("a.ts", source))!.regions.map(({ name }) => name);
+    for (const name of names) assert(["caf\ufffd7", "x", "stra\ufffde", "\ufffd"].includes(name), name);
+    assert(names.includes("caf\ufffd7") && names.includes("stra\ufffde"), names.join());
   });
 });
 
@@ -213,6 +226,13 @@ describe("names and notes of the outline", () => {
     assertEquals(places(summary.regions), ["2-3 ring", "4-8 with [masked]", "9-10 toll", "11-14 BELL"]);
     assert(!JSON.stringify(summary).includes(token.slice(4, 20)));
     assertEquals(summary.regions[0]!.note, "Uses [masked] to ring.");
+  });
+
+  it("hold no part of a secret in the paragraph either, which cuts names", async () => {
+    const text = `test("${"n".repeat(40)} ${token}", () => {\n  x();\n});\nexport function ring() {\n}\n`;
+    const { prose } = (await summarize("a.ts", text))!;
+    assertStringIncludes(prose, "[masked]");
+    assert(!prose.includes(token.slice(0, 8)), prose);
   });
 
   it("are one clean line each and within their caps", async () => {

@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import {
+  contentsOf,
   cutName,
   depthsOf,
   extensionOf,
@@ -113,21 +114,21 @@ describe("the paragraph", () => {
 
   it("says the language, the size, what was found at the top level, and that no model wrote it", () => {
     assertEquals(
-      outlineProse(regions, { extension: "ts", lines: 1413, maker: "outline" }),
+      outlineProse(contentsOf(regions), { extension: "ts", lines: 1413, maker: "outline" }),
       "TypeScript, 1413 lines: 2 methods, 1 class, 1 function, 1 other block. At the top level: Bell, build. " +
         "Found by a parser; no model read the file or wrote this.",
     );
   });
 
   it("says that a scanner can miss declarations", () => {
-    const prose = outlineProse(regions, { extension: "xyz", lines: 90, maker: "scanner" });
+    const prose = outlineProse(contentsOf(regions), { extension: "xyz", lines: 90, maker: "scanner" });
     assertStringIncludes(prose, "Text, 90 lines");
     assertStringIncludes(prose, "can miss declarations; no model read the file");
   });
 
   it("says where the parser could not follow", () => {
     assertStringIncludes(
-      outlineProse(regions, { extension: "c", lines: 90, maker: "outline", damaged: true }),
+      outlineProse(contentsOf(regions), { extension: "c", lines: 90, maker: "outline", damaged: true }),
       "could not be parsed",
     );
   });
@@ -138,7 +139,10 @@ describe("the paragraph", () => {
       region(2, 50, "class", "Bell"),
       region(3, 4, "class", "Inner"),
     ];
-    assertStringIncludes(outlineProse(inside, { extension: "cpp", lines: 90, maker: "outline" }), "top level: Bell. ");
+    assertStringIncludes(
+      outlineProse(contentsOf(inside), { extension: "cpp", lines: 90, maker: "outline" }),
+      "top level: Bell. ",
+    );
   });
 
   it("stays within what a map may hold, whatever the names", () => {
@@ -146,9 +150,16 @@ describe("the paragraph", () => {
       { length: 400 },
       (_, index) => region(index + 1, index + 1, "function", `${index}${"n".repeat(110)}`),
     );
-    const prose = outlineProse(many, { extension: "ts", lines: 400, maker: "scanner" });
+    const prose = outlineProse(contentsOf(many), { extension: "ts", lines: 400, maker: "scanner" });
     assert(prose.length <= 2400, String(prose.length));
     assertStringIncludes(prose, "and 376 more");
+  });
+
+  it("tells of the whole outline, also of what a map has no room for, in whatever order it comes", () => {
+    const many = Array.from({ length: 900 }, (_, index) => region(index + 1, index + 1, "function", `f${index + 1}`));
+    const prose = outlineProse(contentsOf(many.toReversed()), { extension: "ts", lines: 900, maker: "outline" });
+    assertStringIncludes(prose, "900 lines: 900 functions. At the top level: f1, f2, f3, ");
+    assertStringIncludes(prose, "f24 and 876 more.");
   });
 });
 

@@ -5,7 +5,7 @@
  */
 
 import { pathKey, toDiskPath } from "../../paths.ts";
-import type { SummarizeFileArguments, SummarizeFileTool } from "../../summarize_file.ts";
+import type { SummarizeFileArguments, SummarizeFileTool } from "../../summarize_file_types.ts";
 
 /** The part of `tool.schema`, which is zod's, that is used. */
 export interface OpencodeSchema {

@@ -9,7 +9,7 @@
 
 import { autoCodec } from "../../codecs.ts";
 import { dialects } from "../../dialects.ts";
-import type { SummarizeFileArguments } from "../../summarize_file.ts";
+import type { SummarizeFileArguments } from "../../summarize_file_types.ts";
 import type { Codec } from "../../types.ts";
 import { type HookWaymark, type HostOptions, type HostReads, hostReads, rewrite } from "./host_reads.ts";
 

@@ -7,7 +7,7 @@
 import { stringOrBlocks, withoutGutter } from "../../codecs.ts";
 import { dialects } from "../../dialects.ts";
 import { WaymarkError } from "../../errors.ts";
-import type { SummarizeFileTool } from "../../summarize_file.ts";
+import type { SummarizeFileTool } from "../../summarize_file_types.ts";
 import type { Codec, Dialect, FileSource } from "../../types.ts";
 
 /** A backend of deepagents, as far as it is used: files of the state, of a store, of a folder or of a sandbox. */

@@ -5,7 +5,7 @@
  */
 
 import type { Waymark } from "../../options.ts";
-import type { SummarizeFileArguments } from "../../summarize_file.ts";
+import type { SummarizeFileArguments } from "../../summarize_file_types.ts";
 import type { McpExtra, McpFailure, McpText } from "./types.ts";
 
 /** What a client may know of a tool before it is called. */
