@@ -13,10 +13,10 @@
  * same file: `node node_modules/@waymark/waymark/src/mcp.js --root .`
  *
  * Tools: `read_file {path, offset?, limit?, fresh?}` and `summarize_file {path, action?, line?}`. Speaks the protocol on
- * standard input and output, and nothing else there; ends with its input, or by a signal. `--root` is the outer bound, and a
- * client that names folders narrows it to them. It reads every text file in its folders, secrets too, which are never mapped or
- * sent to a model: give it folders that the model may see. Nothing is searched, watched or written but the maps, in
- * `.summaries/` of each folder; no network and no key, unless `--model` names a model.
+ * standard input and output, and nothing else there; ends with its input, once what came in is answered, or by a signal.
+ * `--root` is the outer bound, and a client that names folders narrows it to them. It reads every text file in its folders,
+ * secrets too, which are never mapped or sent to a model: give it folders that the model may see. Nothing is searched, watched
+ * or written but the maps, in `.summaries/` of each folder; no network and no key, unless `--model` names a model.
  *
  * Lines are given again however often they are asked for, unless `--references` asks otherwise: MCP has neither the messages
  * nor word of what has left them, and sub-agents share a connection, so that what it refers to may be gone. With the
@@ -27,13 +27,12 @@
  */
 
 import process from "node:process";
-// @ts-types="npm:@modelcontextprotocol/sdk@^1.32.2/server/stdio"
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { Command } from "commander";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
 import { isProgram, oneLine, runCommand, toWhole, VERSION } from "./cli/program.ts";
 import type { McpServerOptions } from "./mcp/options.ts";
 import { serveMcp } from "./mcp/server.ts";
+import { serveStdio } from "./mcp/stdio.ts";
 
 export type { McpServerOptions, McpServing, McpTransport } from "./mcp/options.ts";
 export { serveMcp };
@@ -73,8 +72,10 @@ export async function main(argv: readonly string[], io: CommandIo = processIo())
   try {
     const ended = await runCommand(command, argv, io);
     if (ended !== undefined) return ended;
-    await serveStdio(await optionsOf(command.opts(), tell), tell);
-    return 0;
+    const options = await optionsOf(command.opts(), tell), { roots = [], references } = options;
+    const where = roots.length ? roots.join(", ") : "the folders that the client names";
+    const repeated = references ? "may be answered by one line" : "are given again";
+    return await serveStdio(options, () => tell(`reading files in ${where}; repeated reads ${repeated}`)) ? 0 : 1;
   } catch (error) {
     if (isBrokenPipe(error)) return 0;
     io.complain(oneLine(error));
@@ -115,19 +116,6 @@ async function optionsOf(
   if (model === undefined) return { roots: root, ...rest, onNotice };
   const { anthropic } = await import("./providers/anthropic.ts");
   return { roots: root, model: anthropic({ model }), ...rest, onNotice };
-}
-
-/** Serves until the input ends, the output breaks or a signal comes. */
-async function serveStdio(options: McpServerOptions, tell: (line: string) => void): Promise<void> {
-  const stop = Promise.withResolvers<void>(), end = (): void => stop.resolve(), { roots = [], references } = options;
-  process.stdin.once("end", end).once("close", end);
-  process.stdout.on("error", end).setMaxListeners(0); // the SDK adds one for every answer that waits to be written
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
-  const serving = await serveMcp(new StdioServerTransport(), options);
-  void stop.promise.then(() => serving.close());
-  const where = roots.length ? roots.join(", ") : "the folders that the client names";
-  tell(`reading files in ${where}; repeated reads ${references ? "may be answered by one line" : "are given again"}`);
-  await serving.closed;
 }
 
 // Whatever still waits for input would keep the process: all that matters is closed and written by then.

@@ -140,6 +140,11 @@ const hello = {
   params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "tests", version: "1.0.0" } },
 };
 
+/** A read, as a request. */
+function readOf(path: string) {
+  return { id: 2, method: "tools/call", params: { name: "read_file", arguments: { path } } };
+}
+
 describe("the server as a process", () => {
   it("reads, maps and refuses for a client, and ends with it", () =>
     serve({}, async ({ client, read, folder, said }) => {
@@ -307,33 +312,137 @@ describe("standard input and output", () => {
       }),
   );
 
-  it("end it while a model is asked", async () => {
-    const asked = Promise.withResolvers<void>();
-    const api = await startMessagesApi({ replies: () => (asked.resolve(), { kind: "hang" }) });
-    try {
-      await inFolder(async (folder) => {
-        put(folder, "a.ts", code(300));
-        const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url };
-        const { child, ended, send, answer } = talk(["--root", folder, "--model", "claude-haiku-5-5"], {
-          cwd: folder,
-          env,
-        });
-        send(hello);
+  it("may end right behind the calls: all that came in is answered, however slowly it is read", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const ids = Array.from({ length: 100 }, (_, at) => at + 1);
+      for (const [reader, capabilities] of [["cat", { roots: {} }], ["{ sleep 1; cat; }", {}]] as const) {
+        const first = [{ ...hello, params: { ...hello.params, capabilities } }, {
+          method: "notifications/initialized",
+        }];
+        const lines = [...first, ...ids.slice(1).map((id) => ({ ...readOf("a.ts"), id }))];
+        const text = lines.map((line) => `${JSON.stringify({ jsonrpc: "2.0", ...line })}\n`).join("");
+        const requests = put(folder, "requests.txt", `${text}{"jsonrpc":"2.0","id":1000,"met`);
+        const shell = `from=$1; shift; { "$@" < "$from"; echo "it ended with $?" >&2; } | ${reader}`;
+        const command = ["sh", "-c", shell, "sh", requests, program, ...start] as const;
+        const { ended, stdout, stderr } = talk(["--root", folder], { cwd: folder, command });
+        assertEquals(await ended, { code: 0, signal: null });
+        const answers = stdout().trimEnd().split("\n").map((line) => JSON.parse(line)).filter(({ result }) => result);
+        assertEquals(answers.map(({ id }) => id).sort((a, b) => a - b), ids);
+        for (const { id, result } of answers) if (id > 1) assertEquals(result.content[0].text, `${code(200)}\n`);
+        assertMatch(stderr(), /it ended with 0\n$/);
+        assertEquals(/the input has ended\n/.test(stderr()), "roots" in capabilities, stderr()); // it cannot be told where
+      }
+    }));
+
+  it("end it with word that it failed where what comes in is more than it takes", () =>
+    inFolder(async (folder) => {
+      const { child, ended, send, answer, stdout, stderr } = talk(["--root", folder], { cwd: folder });
+      send(hello);
+      await answer(1);
+      child.stdin.write("x".repeat(11 << 20));
+      assertEquals(await ended, { code: 1, signal: null });
+      assertMatch(stderr().split("\n").slice(1).join("\n"), /^waymark: [^\n]*exceeded[^\n]*\n$/);
+      assertEquals(stdout().trimEnd().split("\n").length, 1);
+    }));
+
+  it("leave no read to a client whose answer to where it may read is none of the protocol", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", "a\n");
+      for (const result of [null, [], "x", 7]) {
+        const { child, ended, send, answer, stderr } = talk(["--root", folder], { cwd: folder });
+        send({ ...hello, params: { ...hello.params, capabilities: { roots: {} } } });
         await answer(1);
-        send({ id: 2, method: "tools/call", params: { name: "read_file", arguments: { path: "a.ts" } } });
-        await asked.promise;
+        send({ method: "notifications/initialized" });
+        await answer(0);
+        send({ id: 0, result });
+        send(readOf("a.ts"));
+        child.stdin.end(); // else it would wait for another answer
+        assertEquals(await ended, { code: 0, signal: null });
+        assertStringIncludes(JSON.stringify(await answer(2)), "no folder may be read");
+        assertMatch(
+          stderr(),
+          /\nwaymark: Cannot understand a message of the client: [^\n]*\nwaymark: Cannot have the [^\n]*\n$/,
+        );
+      }
+    }));
+
+  describe("while a model is asked", () => {
+    /** Does something while a server waits for a model that never answers; its standard error after that. */
+    async function whileAsked(
+      action: (running: ReturnType<typeof talk>) => Promise<void> | void,
+      command: readonly [string, ...string[]] = [program, ...start],
+    ): Promise<string> {
+      const asked = Promise.withResolvers<void>();
+      const api = await startMessagesApi({ replies: () => (asked.resolve(), { kind: "hang" }) });
+      try {
+        return await inFolder(async (folder) => {
+          put(folder, "a.ts", code(300));
+          const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url };
+          const running = talk(["--root", folder, "--model", "claude-haiku-5-5"], { cwd: folder, env, command });
+          running.send(hello);
+          await running.answer(1);
+          running.send(readOf("a.ts"));
+          await asked.promise;
+          await action(running);
+          await running.ended;
+          return running.stderr();
+        });
+      } finally {
+        await api.close();
+      }
+    }
+
+    const givenUp = /\nwaymark: Cannot answer 1 of the calls: the input ended 3 seconds ago\n$/;
+
+    it("ends, when its input does, after some seconds, and says what was not answered", async () => {
+      const told = await whileAsked(async ({ child, ended, stdout }) => {
+        child.stdin.end();
+        assertEquals(await ended, { code: 0, signal: null });
+        assertEquals(stdout().trimEnd().split("\n").length, 1);
+      });
+      assertMatch(told, givenUp);
+    });
+
+    it("ends at once by a signal, before its input ends and after", async () => {
+      for (const how of ["SIGTERM", "SIGINT"] as const) {
+        for (const isEnded of [false, true]) {
+          const told = await whileAsked(async ({ child, ended, send, answer }) => {
+            send({ id: 3, method: "ping" });
+            if (isEnded) child.stdin.end();
+            await answer(3);
+            process.kill(child.pid!, how);
+            assertEquals(await ended, { code: 0, signal: null });
+          });
+          assertNotMatch(told, givenUp);
+        }
+      }
+    });
+
+    it("waits for no call that the client gave up before", async () => {
+      const told = await whileAsked(async ({ child, ended, send }) => {
+        send({ method: "notifications/cancelled", params: { requestId: 2 } });
         child.stdin.end();
         assertEquals(await ended, { code: 0, signal: null });
       });
-    } finally {
-      await api.close();
-    }
+      assertNotMatch(told, givenUp);
+    });
+
+    it("leaves no process behind when its parent is killed", async () => {
+      // The shell becomes the one who holds the input's other end; the outputs stay the test's, which end with the server.
+      const parent = ["-c", 'mkfifo in; "$@" < in & exec 3> in; exec cat >&3', "sh", program, ...start];
+      const told = await whileAsked(async ({ child, ended }) => {
+        child.kill("SIGKILL");
+        await ended;
+      }, ["sh", ...parent]);
+      assertMatch(told, givenUp);
+    });
   });
 
   it("leave whole maps behind when it is killed", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(300));
-      const request = { id: 2, method: "tools/call", params: { name: "read_file", arguments: { path: "a.ts" } } };
+      const request = readOf("a.ts");
       for (let at = 0; at < 3; at++) {
         const { child, ended, send, answer } = talk(["--root", folder], { cwd: folder });
         send(hello);
@@ -390,7 +499,7 @@ describe("the command line of the server", () => {
 
   it("has the types of the SDK from the very package it imports, in words that need no import map", () => {
     const wanted = JSON.parse(readText("deno.json")).imports["@modelcontextprotocol/sdk"];
-    for (const file of ["src/mcp.ts", "src/mcp/server.ts"]) {
+    for (const file of ["src/mcp/stdio.ts", "src/mcp/server.ts"]) {
       const [, types] = /^\/\/ @ts-types="([^"]+)"$/m.exec(readText(file))!;
       assert(types!.startsWith(`${wanted}/`), `${file}: ${types}`);
     }

@@ -33,6 +33,8 @@ export interface Inside {
 
 /** Names that are told as what they lead to. */
 const DOTS = /(?:^|[\\/])\.{1,2}(?:[\\/]|$)/;
+/** So many folders are named where a file lies in none of them. */
+const MAX_NAMED = 20;
 /** More than any system takes: what is longer is not looked for, name by name. */
 const MAX_PATH = 4096;
 /** Waymark's own folder, wherever it is. */
@@ -59,13 +61,13 @@ export function toFolder(named: string): Folder {
  * way round. Where the server was started for none, the client's; where the client names none, the server's.
  */
 export function commonFolders(own: readonly Folder[], named: readonly Folder[] | undefined): readonly Folder[] {
-  if (!named || !own.length) return named ?? own;
-  const common = named.flatMap((folder) =>
-    own.some(({ real }) => isWithin(folder.real, real))
+  const common = named?.flatMap((folder) =>
+    !own.length || own.some(({ real }) => isWithin(folder.real, real))
       ? [folder]
       : own.filter(({ real }) => isWithin(real, folder.real))
   );
-  return common.filter(({ real }, at) => common.findIndex((other) => other.real === real) === at);
+  const seen = new Set<string>();
+  return (common ?? own).filter(({ real }) => !seen.has(real) && seen.add(real));
 }
 
 /** Where the path of a regular file leads. A relative one starts at the first folder. Throws a {@linkcode WaymarkError} that says what to do instead. */
@@ -80,7 +82,8 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
   if (path.length > MAX_PATH) refuse(`${path.slice(0, 80)}…`, "the path is longer than any may be");
   const absolute = toDiskPath(path, first.real);
   if (absolute === undefined) refuse(path, "it is no path on this machine; give one in the folder");
-  const names = folders.map((folder) => folder.path).join(", ");
+  const names = folders.slice(0, MAX_NAMED).map((folder) => folder.path).join(", ") +
+    (folders.length > MAX_NAMED ? ` and ${folders.length - MAX_NAMED} more` : "");
   const outside = `it lies outside of ${names}, where files may be read; a relative path starts at ${first.path}`;
   let real: string;
   try {

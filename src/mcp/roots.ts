@@ -3,49 +3,86 @@
  *
  * Promised: `--root` is the outer bound. A client that names folders narrows it to them, and may do so anew at any time; where
  * none was given at the start, the client's are all there are. A client that names none, or does not answer, narrows nothing
- * further.
+ * further. Of an answer only what cannot be used is left out, and told; where that is all of it, nothing may be read.
  *
  * @module
  */
 
 import { commonFolders, type Folder, toFolder } from "./folders.ts";
 
-/** The client's side: its folders, as `file:` URLs. */
-export type ListRoots = () => Promise<{ readonly roots: readonly { readonly uri: string }[] }>;
+/** The client's side: its answer to `roots/list`, whatever that is. */
+export type ListRoots = () => Promise<unknown>;
 
 /** The folders of a server. */
 export interface Roots {
   /** The client has folders, or others now: they are asked for. */
   refresh(list: ListRoots): void;
+  /** Something came that cannot be understood: where no answer comes, it was that. */
+  garbled(): void;
   /** The folders, once all that was asked for is known. */
   current(): Promise<readonly Folder[]>;
 }
 
+/** So many of what cannot be used are told one by one, and so many characters of each. */
+const MAX_TOLD = 20, MAX_SHOWN = 200;
+
+/** More than the URL of any folder takes: each byte of its path may be an escape of three. */
+const MAX_URI = 3 * 4096 + 16;
+
 /** Keeps the folders. What cannot be used is told, and left out. */
 export function createRoots(own: readonly Folder[], tell: (problem: unknown) => void): Roots {
-  let named: readonly Folder[] | undefined, asked: Promise<void> | undefined, serial = 0;
-  const usable = (uri: string): readonly Folder[] => {
-    try {
-      return [toFolder(uri)];
-    } catch (error) {
-      tell(error);
-      return [];
+  let named: readonly Folder[] | undefined, asked: Promise<void> | undefined, serial = 0, isGarbled = false;
+  const cannot = (reason: string): void => tell(new Error(`Cannot have the client's folders: ${reason}`));
+  /** The folders of an answer; `undefined` where it names none. */
+  const usable = (answer: unknown): readonly Folder[] | undefined => {
+    const { roots } = Object(answer) as { roots?: unknown };
+    if (Array.isArray(roots) && !roots.length) return undefined;
+    if (!Array.isArray(roots)) cannot("its answer holds no list of them; no folder may be read");
+    const folders: Folder[] = [], problems = new Map<string, unknown>();
+    for (const root of new Set((Array.isArray(roots) ? roots : []).map((root) => Object(root).uri))) {
+      try {
+        folders.push(toRoot(root));
+      } catch (error) {
+        problems.set(String(error), error);
+      }
     }
+    for (const problem of [...problems.values()].slice(0, MAX_TOLD)) tell(problem);
+    if (problems.size > MAX_TOLD) cannot(`${problems.size - MAX_TOLD} more of them cannot be used`);
+    if (problems.size && !folders.length) cannot("none of those it names can be used; no folder may be read");
+    return folders;
   };
   const ask = async (list: ListRoots, mine: number): Promise<void> => {
     try {
-      const { roots } = await list();
-      if (mine === serial) named = roots.length ? roots.flatMap(({ uri }) => usable(uri)) : undefined;
+      const answer = await list();
+      if (mine === serial) named = usable(answer);
     } catch (error) {
-      tell(new Error(`Cannot have the client's folders: ${error instanceof Error ? error.message : error}`));
+      cannot(`${error instanceof Error ? error.message : error}${isGarbled ? "; no folder may be read" : ""}`);
+      if (mine === serial && isGarbled) named = [];
     }
     if (mine === serial) asked = undefined;
   };
   return {
-    refresh: (list) => void (asked = ask(list, ++serial)),
+    refresh(list) {
+      isGarbled = false;
+      asked = ask(list, ++serial);
+    },
+    garbled: () => void (isGarbled = true),
     async current() {
       while (asked) await asked;
       return commonFolders(own, named);
     },
   };
+}
+
+/** A folder by the URL that the protocol asks for. Throws what says why it is none. */
+function toRoot(uri: unknown): Folder {
+  if (typeof uri !== "string") throw new Error("Cannot read in a folder that the client names: its uri is no text");
+  const shown = uri.length > MAX_SHOWN ? `${uri.slice(0, MAX_SHOWN)}…` : uri;
+  if (!/^file:\/\//i.test(uri)) throw new Error(`Cannot read in ${shown}: it is no file:// URL`);
+  // A folder's own "?" or "#" is escaped in its URL: as it stands, the path would end there, at a folder further up.
+  if (/[?#]/.test(uri)) {
+    throw new Error(`Cannot read in ${shown}: a "?" or "#" of a folder's name is escaped in its URL`);
+  }
+  if (uri.length > MAX_URI) throw new Error(`Cannot read in ${shown}: it is longer than any may be`);
+  return toFolder(uri);
 }

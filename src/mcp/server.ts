@@ -15,6 +15,7 @@ import {
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
+  ResultSchema,
   RootsListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { type McpExtra, mcpHandler, mcpSummarizeFile } from "../adapters/mcp.ts";
@@ -24,7 +25,8 @@ import { sha256 } from "../files.ts";
 import type { Waymark } from "../options.ts";
 import { outline } from "../outline.ts";
 import { sessionPool } from "../session_pool.ts";
-import { type FileSummaries, readGuideline, summarizeFileTool } from "../summarize_file.ts";
+import { readGuideline, summarizeFileTool } from "../summarize_file.ts";
+import type { FileSummaries } from "../summarize_file_types.ts";
 import { createTurns } from "../waiting.ts";
 import { createWaymark } from "../waymark.ts";
 import { findInside, type Folder, openInside, toFolder, withInside } from "./folders.ts";
@@ -74,7 +76,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
   const roots = createRoots((options.roots ?? []).map(toFolder), tell), projects = createProjects(options, tell);
 
   const files: FileSummaries = {
-    async summarize(path, { refresh = false, signal }) {
+    async summarize(path, { refresh = false, signal } = {}) {
       const folders = await roots.current(), { folder, handle } = await openInside(path, folders);
       await handle.close(); // that it can be opened is all that is to be known before
       const cwd = folders[0]!.real;
@@ -83,7 +85,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
       if (hash === map.hash) return map;
       throw new WaymarkError("changed", `Cannot summarize ${path}: it changed while its map was made; ask again`);
     },
-    async lookup(path, line, { signal }) {
+    async lookup(path, line, { signal } = {}) {
       const folders = await roots.current(), { folder } = findInside(path, folders);
       return await projects.of(folder, folders).waymark.lookup(path, line, { signal, cwd: folders[0]!.real });
     },
@@ -102,8 +104,12 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
     capabilities: { tools: {} },
     instructions: readGuideline({ maxLines }),
   });
+  let hasAsked = false;
   const refresh = (): void => {
-    if (server.getClientCapabilities()?.roots) roots.refresh(() => server.listRoots({}, { timeout: ROOTS_MS }));
+    if (!server.getClientCapabilities()?.roots) return;
+    hasAsked = true;
+    // The SDK's own schema refuses the whole list for one root that is no file.
+    roots.refresh(() => server.request({ method: "roots/list" }, ResultSchema, { timeout: ROOTS_MS }));
   };
   server.oninitialized = refresh;
   server.setNotificationHandler(RootsListChangedNotificationSchema, refresh);
@@ -122,6 +128,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
         `There is no tool ${params.name}; there are read_file and summarize_file`,
       );
     }
+    if (!hasAsked) refresh(); // a client that says all at once says that it is ready before it is known what it can
     const { requestId, sessionId, _meta, signal } = extra;
     const leave = await turns.take(signal);
     try {
@@ -135,7 +142,12 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
 
   const ended = Promise.withResolvers<void>();
   server.onclose = () => void projects.close().finally(ended.resolve);
-  server.onerror = (error) => tell(error);
+  server.onerror = (error) => {
+    roots.garbled();
+    tell(
+      "issues" in error ? new Error("Cannot understand a message of the client: it is none of the protocol") : error,
+    );
+  };
   await server.connect(transport as Parameters<Server["connect"]>[0]);
   return {
     closed: ended.promise,

@@ -5,13 +5,15 @@
  */
 
 import { describe, it } from "node:test";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path/posix/join";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { WaymarkError } from "../../mod.ts";
 import { serveMcp } from "../../src/mcp.ts";
+import { findInside, type Folder, toFolder } from "../../src/mcp/folders.ts";
 import { createRoots } from "../../src/mcp/roots.ts";
 import { code, inFolder, put } from "../support.ts";
 import { serve } from "./served.ts";
@@ -47,6 +49,103 @@ describe("createRoots()", () => {
       assertEquals(await real(), []); // named, and none that can be used
       roots.refresh(() => Promise.resolve(uris()));
       assertEquals(await real(), []);
+    }));
+});
+
+describe("a client's answer", () => {
+  /** The folders that may be read after an answer, and what was told. */
+  async function after(answer: unknown, own: readonly Folder[] = []) {
+    const told: string[] = [], roots = createRoots(own, (problem) => void told.push((problem as Error).message));
+    roots.refresh(() => Promise.resolve(answer));
+    const folders = await roots.current();
+    return { real: folders.map(({ real }) => real), told };
+  }
+
+  it("is left out only where it cannot be used, whatever the shape, and each is told once", () =>
+    inFolder(async (folder) => {
+      const good = put(folder, "good/a.ts", "").slice(0, -5), { roots } = uris(good, join(folder, "absent"));
+      const uri = "vscode-vfs://github/x";
+      const wrong = [null, 7, "file:///", [], {}, { uri: 7 }, { uri: null }, { uri }, { uri, name: "again" }, {
+        uri: "",
+      }];
+      const { real, told } = await after({ roots: [...wrong, ...roots, { uri: good }, { uri: "file://elsewhere/x" }] });
+      assertEquals(real, [good]);
+      assertEquals(told, [
+        "Cannot read in a folder that the client names: its uri is no text",
+        `Cannot read in ${uri}: it is no file:// URL`,
+        "Cannot read in : it is no file:// URL",
+        `Cannot read in ${pathToFileURL(join(folder, "absent")).href}: there is no such folder`,
+        `Cannot read in ${good}: it is no file:// URL`,
+        "Cannot read in file://elsewhere/x: it is no path on this machine",
+      ]);
+    }));
+
+  it("of which none can be used leaves nothing to read, which an empty list does not", () =>
+    inFolder(async (folder) => {
+      const own = [toFolder(folder)];
+      assertEquals(await after({ roots: [] }, own), { real: [folder], told: [] });
+      const unusable = "Cannot have the client's folders: none of those it names can be used; no folder may be read";
+      for (const roots of [[{ uri: "https://example.com/" }], [{}], [null], [{ uri: `${folder}/absent` }]]) {
+        const { real, told } = await after({ roots }, own);
+        assertEquals([real, told.length, told[1]], [[], 2, unusable]);
+      }
+      const none = "Cannot have the client's folders: its answer holds no list of them; no folder may be read";
+      for (const answer of [{}, null, undefined, "file:///", 7, [], { roots: null }, { roots: {} }, { roots: "x" }]) {
+        assertEquals(await after(answer, own), { real: [], told: [none] });
+      }
+    }));
+
+  it("is taken by what its URLs say: escapes are of the name, and no name ends at a sign that is not escaped", () =>
+    inFolder(async (folder) => {
+      for (const name of ["a b", "c#", "d%20e", "f?"]) mkdirSync(join(folder, name, "deep"), { recursive: true });
+      const paths = ["a b", "c#/deep", "d%20e", "f?/deep"].map((name) => join(folder, name));
+      assertEquals(await after(uris(...paths)), { real: paths, told: [] });
+      const { href } = pathToFileURL(folder);
+      const roots = ["c#/deep", "?/deep", "%zz", "a%2f..", "a%00"].map((name) => ({ uri: `${href}/${name}` }));
+      const { real, told } = await after({ roots });
+      assertEquals([real, told.length], [[], 6]);
+      for (const line of told.slice(0, 2)) assertStringIncludes(line, "is escaped in its URL");
+      assertEquals((await after({ roots: [{ uri: `${href}/a b` }] })).real, [join(folder, "a b")]); // clients that escape little
+    }));
+
+  it("may name a folder again, by whatever name: it is one", () =>
+    inFolder(async (folder) => {
+      mkdirSync(join(folder, "a"));
+      symlinkSync(join(folder, "a"), join(folder, "link"));
+      const { href } = pathToFileURL(join(folder, "a")),
+        again = [href, `${href}/`, href, href.replace("file:", "FILE:")];
+      const answer = { roots: [...again.map((uri) => ({ uri })), ...uris(join(folder, "link")).roots] };
+      for (const own of [[], [toFolder(folder)]]) {
+        assertEquals(await after(answer, own), { real: [join(folder, "a")], told: [] });
+      }
+    }));
+
+  it("may be of thousands: all that can be used are, and few of the others are told", () =>
+    inFolder(async (folder) => {
+      const paths = Array.from({ length: 3000 }, (_, at) => join(folder, `f${at}`));
+      for (const path of paths) mkdirSync(path);
+      const absent = Array.from({ length: 3000 }, (_, at) => join(folder, `absent${at}`));
+      const { real, told } = await after(uris(...absent, ...paths), [toFolder(folder)]);
+      assertEquals([real, told.length], [paths, 21]);
+      assertEquals(told.at(-1), "Cannot have the client's folders: 2980 more of them cannot be used");
+      const error = assertThrows(() => findInside("/etc/passwd", paths.map(toFolder)), WaymarkError);
+      assertMatch(error.message, /f0, .*f19 and 2980 more, where files may be read; /);
+      const long = await after({ roots: [{ uri: `file:///${"x".repeat(1e6)}` }, { uri: "y".repeat(1e6) }] });
+      assertEquals([long.real, long.told.length], [[], 3]);
+      for (const line of long.told) assert(line.length < 300);
+    }));
+
+  it("that cannot be understood is no answer that narrows nothing", () =>
+    inFolder(async (folder) => {
+      const told: string[] = [], roots = createRoots([toFolder(folder)], (problem) => void told.push(String(problem)));
+      const real = async () => (await roots.current()).map(({ real }) => real), late = new Error("too late");
+      roots.refresh(() => Promise.reject(late));
+      assertEquals(await real(), [folder]);
+      roots.refresh(async () => (await Promise.resolve(), roots.garbled(), Promise.reject(late)));
+      assertEquals(await real(), []);
+      assertMatch(told[1]!, /too late; no folder may be read$/);
+      roots.refresh(async () => (await Promise.resolve(), roots.garbled(), uris())); // it was something else
+      assertEquals(await real(), [folder]);
     }));
 });
 
@@ -105,6 +204,62 @@ describe("the folders of a server", () => {
         );
       },
     ));
+
+  it("are narrowed by one that can be used among others that cannot, at the start and later", () => {
+    let roots: { uri: string }[] = [];
+    const other = { uri: "vscode-vfs://github/x" }, list = () => ({ roots });
+    return serve((folder) => {
+      prepare(folder);
+      roots = [...uris(join(folder, "one")).roots, other];
+      return { list };
+    }, async ({ folder, read, refused, client, notices }) => {
+      assertEquals(await read("a.ts"), ["one\n"]);
+      await refused(join(folder, "two/a.ts"));
+      roots = [other, ...uris(join(folder, "two")).roots];
+      await client.sendRootsListChanged();
+      assertEquals(await read("a.ts"), ["two\n"]);
+      await refused(join(folder, "one/a.ts"));
+      roots = [other];
+      await client.sendRootsListChanged();
+      assertStringIncludes(await refused(join(folder, "two/a.ts")), "no folder may be read");
+      assertEquals(notices, [
+        "Cannot read in vscode-vfs://github/x: it is no file:// URL",
+        "Cannot have the client's folders: none of those it names can be used; no folder may be read",
+      ]);
+    });
+  });
+
+  it("are those that can be used where none was given at the start, after an empty list too", () => {
+    let roots: { uri: string }[] = [];
+    return serve((folder) => (prepare(folder), { roots: [], list: () => ({ roots }) }), async (served) => {
+      const { folder, read, refused, client } = served;
+      await refused("a.ts");
+      roots = [{ uri: "untitled:x" }, ...uris(join(folder, "one")).roots];
+      await client.sendRootsListChanged();
+      assertEquals(await read("a.ts"), ["one\n"]);
+    });
+  });
+
+  it("are asked for before the first read, of a client too that says all at once", () =>
+    inFolder(async (folder) => {
+      prepare(folder);
+      const [left, right] = InMemoryTransport.createLinkedPair(), serving = await serveMcp(left, { roots: [folder] });
+      const answered = Promise.withResolvers<JSONRPCMessage>();
+      right.onmessage = (message: JSONRPCMessage) => {
+        if ("method" in message && "id" in message) {
+          void right.send({ jsonrpc: "2.0", id: message.id, result: uris(join(folder, "one")) });
+        } else if ("id" in message && message.id === 2) answered.resolve(message);
+      };
+      await right.start();
+      const clientInfo = { name: "tests", version: "1.0.0" }, capabilities = { roots: {} };
+      const params = { protocolVersion: "2025-06-18", capabilities, clientInfo };
+      const call = { name: "read_file", arguments: { path: join(folder, "two/a.ts") } };
+      void right.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+      void right.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+      void right.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: call });
+      assertStringIncludes(JSON.stringify(await answered.promise), "it lies outside of");
+      await serving.close();
+    }));
 
   it("are none where neither side names one", () =>
     serve({ roots: [] }, async ({ refused, folder, client }) => {
