@@ -182,13 +182,13 @@ export class Conversation implements Session {
   }
 
   /**
-   * The map of this content, where it stands in the conversation; none for a read that repeats one of this turn, and none
-   * where nobody says what leaves: to read again does not bring a map back.
+   * The map of this content, given in an earlier turn and still there; none for a read that repeats one of this turn, and
+   * none where nobody says what leaves: to read again does not bring a map back.
    */
   mapOf(file: string, hash: string, call?: ReadCall): Given | undefined {
     if (this.untracked) return undefined;
     if (call && this.#asked.has(this.#keyOf(call))) return undefined;
-    return this.#given.get(file)?.findLast((given) => given.kind === "map" && given.hash === hash);
+    return this.#given.get(file)?.findLast((it) => it.kind === "map" && it.hash === hash && this.#isRead(it));
   }
 
   /** A read was answered by a reference. */

@@ -309,6 +309,8 @@ describe("a map in a conversation", () => {
     conversation.nextTurn();
     conversation.record(mapOf({ callId: "c2" }));
     conversation.record(gift(1, 5));
+    assertEquals(conversation.mapOf("/a.ts", HASH)?.callId, "c1"); // the other has not been read yet
+    conversation.nextTurn();
     assertEquals(conversation.mapOf("/a.ts", HASH)?.callId, "c2");
     assertEquals([conversation.mapOf("/a.ts", OTHER), conversation.mapOf("/b.ts", HASH)], [undefined, undefined]);
   });

@@ -541,7 +541,8 @@ class Machine {
       must: false,
       mustPointToMap: false,
     };
-    const isMapGiven = talk.kind === "known" && talk.maps.some((map) => map.file === file && map.hash === hash);
+    const isMapGiven = talk.kind === "known" &&
+      talk.maps.some((map) => map.file === file && map.hash === hash && (!counted || map.turn < talk.turn));
     const isRepeated = talk.asked.has(keyOf(asked));
     const must = eligible && how === "plain" && !insists && !nudged && this.#answerable.has(asked.tool) &&
       (!capped || isMapGiven || this.#mapped.get(file!) === hash) && isCovered(talk, expected, counted);
@@ -583,10 +584,10 @@ class Machine {
     const isThere = (entry: Entry | undefined): entry is Entry => entry !== undefined;
     const before = counted ? talk.entries.filter(({ turn }) => turn < talk.turn) : talk.entries;
     for (const [index, made] of batch.entries()) {
-      // What reads at the same time gave stands in the next request; where turns are counted, no lines of it are referred to.
+      // What reads at the same time gave stands in the next request; where turns are counted, nothing of it is referred to.
       const beside = entries.filter((entry, at) => at !== index && isThere(entry)) as Entry[];
       const visible = counted ? before : [...before, ...beside];
-      this.#check(talk, made, parsed[index]!, { visible, withMaps: [...talk.entries, ...beside] });
+      this.#check(talk, made, parsed[index]!, visible);
     }
     if (!counted) talk.asked.clear();
     for (const [index, made] of batch.entries()) {
@@ -668,7 +669,7 @@ class Machine {
     talk: Talk,
     { expected, how, trace, args, asked }: Made,
     { notes, answered, threw }: Parsed,
-    { visible, withMaps }: { visible: readonly Entry[]; withMaps: readonly Entry[] },
+    visible: readonly Entry[],
   ): void {
     const { invocations } = trace, { counted } = this.#history, { path } = asked;
     const references = notes.map(parseReference).filter((reference) => reference !== undefined);
@@ -698,7 +699,7 @@ class Machine {
     }
     for (const note of notes.filter(isMapReference)) {
       hold(talk.kind === "known" && expected.capped, "a map is pointed to where there may be none", facts);
-      checkMapReference(note, { expected, visible: withMaps, ids: this.#history.ids });
+      checkMapReference(note, { expected, visible, ids: this.#history.ids });
       this.#count("map reference");
     }
     if (notes.some(isMap)) this.#count("map");
@@ -751,7 +752,7 @@ class Machine {
       talk.maps = talk.maps.filter((map) => map.asked !== key);
     }
     if (isAsked) talk.asked.set(key, undefined);
-    if (!isVoid) talk.maps.push(...maps.map((text) => ({ file: file!, hash, text, id, asked: key })));
+    if (!isVoid) talk.maps.push(...maps.map((text) => ({ file: file!, hash, text, id, asked: key, turn: talk.turn })));
     const shown = entry?.shown;
     if (answered || threw || !shown?.verified || !eligible) return;
     if (asked.tool === "gutter" && shown.lines.length < 2) return; // one number alone may be the file's own

@@ -52,7 +52,7 @@ export interface Talk {
   turn: number;
   rows: Row[];
   /** Maps, with what was asked for in this turn: an equal read makes it void. */
-  maps: (GivenMap & { readonly id: string; readonly asked: string | undefined })[];
+  maps: (GivenMap & { readonly id: string; readonly asked: string | undefined; readonly turn: number })[];
   readonly referred: Map<string, Referred>;
   /** Reads of this turn that went to the tool, by what they asked for; with the row they left. */
   readonly asked: Map<string, Row | undefined>;
