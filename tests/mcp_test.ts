@@ -61,7 +61,9 @@ function serve(
     });
     if (options.named) {
       client.setRequestHandler(ListRootsRequestSchema, () => ({
-        roots: options.named!(folder).map((path) => ({ uri: pathToFileURL(path).href })),
+        roots: options.named!(folder).map((path) => ({
+          uri: path.includes("://") ? path : pathToFileURL(path).href,
+        })),
       }));
     }
     await client.connect(transport);
@@ -162,7 +164,7 @@ describe("the server as a process", () => {
     }));
 
   it("honours the client's folders, and others it names while it runs", () => {
-    let named = (folder: string) => [join(folder, "src")];
+    let named = (folder: string) => ["vscode-vfs://github/x", join(folder, "src")];
     return serve({ named: (folder) => named(folder) }, async ({ client, read, folder }) => {
       assertEquals((await read({ path: "short.ts" })).content[0]!.text, code(20));
       assertEquals((await read({ path: join(folder, "long.ts") })).isError, true);

@@ -96,7 +96,12 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
       const folders = await roots.current(), { folder } = findInside(readOf(args).path, folders);
       return await projects.of(folder, folders).read(args, { ...extra, folders });
     },
-    summarize_file: (args, extra) => summarize.handler(args as never, extra),
+    async summarize_file(args, extra) {
+      const { path } = args;
+      // What may not be read is refused as a read of it is: the words say what to do already.
+      if (typeof path === "string" && path) await withInside(path, await roots.current(), () => Promise.resolve());
+      return await summarize.handler(args as never, extra);
+    },
   };
 
   const turns = createTurns(MAX_CALLS);

@@ -56,7 +56,7 @@ export async function serveStdio(options: McpServerOptions, onStart: () => void)
   await Promise.race([stop.promise, serving.closed, answered]);
   clearTimeout(timer);
   const { length } = stdio.open;
-  if (isLate) {
+  if (isLate && length) {
     options.onNotice?.(`Cannot answer ${length} of the calls: the input ended ${GRACE_MS / 1000} seconds ago`);
   }
   await serving.close();
