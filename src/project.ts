@@ -188,9 +188,9 @@ async function readFrom(
   if (!(given instanceof Promise)) return copy(given);
   const copied = given.then(copy);
   copied.catch(() => {}); // nobody waits for it yet
-  const { withSignal } = await import("./waiting.ts");
-  const late = Number.isFinite(timeoutMs) ? [AbortSignal.timeout(timeoutMs)] : [];
-  return await withSignal(copied, AbortSignal.any([...signal ? [signal] : [], ...late]), late);
+  const { createDeadline, withSignal } = await import("./waiting.ts");
+  const deadline = createDeadline(timeoutMs, { signal });
+  return await withSignal(copied, deadline.signal).finally(deadline.end);
 }
 
 function refuseBinary(path: string, bytes: Uint8Array): void {

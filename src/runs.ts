@@ -4,12 +4,12 @@
  * @module
  */
 
-import { quiet, WaymarkError } from "./errors.ts";
+import { quiet, WaymarkError, type WaymarkErrorCode } from "./errors.ts";
 import { rank } from "./file_map.ts";
 import { createMapMaker, type LoadedFile, type MapRequest, type MapsOptions } from "./map_maker.ts";
 import { createPauses } from "./pauses.ts";
 import type { FileMap } from "./types.ts";
-import { createTurns, withSignal } from "./waiting.ts";
+import { createDeadline, createTurns, withSignal } from "./waiting.ts";
 
 /** Makes maps. */
 export interface Runs {
@@ -19,7 +19,8 @@ export interface Runs {
 
 /** What may change while a run waits for its turn. */
 interface RunState {
-  readonly controller: AbortController;
+  /** Who may give it up. */
+  readonly stop?: AbortSignal | undefined;
   /** Somebody who waits for it insists. */
   insist: boolean;
 }
@@ -28,11 +29,9 @@ interface RunState {
 interface Run {
   readonly promise: Promise<FileMap>;
   readonly state: RunState;
+  readonly controller: AbortController;
   waiting: number;
 }
-
-/** The longest a timer can be set to: beyond, runtimes fire at once or throw. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** Makes the runs of one instance. */
 export function createRuns(options: MapsOptions): Runs {
@@ -47,9 +46,7 @@ export function createRuns(options: MapsOptions): Runs {
 
   /** One run under one deadline; a failure is remembered before the next has its turn. */
   const start = async (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> => {
-    const { controller } = state;
-    const deadline = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_MS));
-    const signal = AbortSignal.any([controller.signal, deadline]);
+    const { signal, end } = createDeadline(timeoutMs, { signal: state.stop });
     let release: (() => void) | undefined;
     const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
       release = await turns.take(inner);
@@ -65,16 +62,17 @@ export function createRuns(options: MapsOptions): Runs {
       const wanted = rank(summarizer.maker);
       return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, makeInTurn)).map;
     } catch (cause) {
-      const error = controller.signal.aborted
-        ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause })
-        : deadline.aborted
-        ? new WaymarkError("timeout", `Cannot summarize ${file.path}: no answer within ${timeoutMs / 1000} s`, {
-          cause,
-        })
-        : asFailure(file.path, cause);
+      const error = state.stop?.aborted
+        ? failureOf(file, cause, "aborted", ABORTED)
+        : signal.aborted
+        ? failureOf(file, cause, "timeout", `no answer within ${timeoutMs / 1000} s`)
+        : cause instanceof WaymarkError
+        ? cause
+        : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));
       pauses.remember(file.hash, error);
       throw error;
     } finally {
+      end();
       release?.();
     }
   };
@@ -84,9 +82,9 @@ export function createRuns(options: MapsOptions): Runs {
     const { signal, insist = false } = request;
     const key = `${file.hash} ${file.key.slice(file.key.lastIndexOf(".") + 1)}`;
     let shared = runs.get(key);
-    if (!shared || shared.state.controller.signal.aborted) {
-      const state = { controller: new AbortController(), insist };
-      shared = { promise: start(file, state), state, waiting: 0 };
+    if (!shared || shared.controller.signal.aborted) {
+      const controller = new AbortController(), state = { stop: controller.signal, insist };
+      shared = { promise: start(file, state), state, controller, waiting: 0 };
       const own = shared;
       const forget = (): void => void (runs.get(key) === own && runs.delete(key));
       own.promise.then(forget, forget);
@@ -97,37 +95,25 @@ export function createRuns(options: MapsOptions): Runs {
     try {
       return await withSignal(shared.promise, signal);
     } catch (error) {
-      throw signal?.aborted
-        ? new WaymarkError("aborted", `Cannot summarize ${file.path}: the read was aborted`, { cause: error })
-        : error;
+      throw signal?.aborted ? failureOf(file, error, "aborted", ABORTED) : error;
     } finally {
-      if (--shared.waiting === 0 && runs.get(key) === shared) shared.state.controller.abort();
+      if (--shared.waiting === 0 && runs.get(key) === shared) shared.controller.abort();
     }
-  };
-
-  const refresh = async (file: LoadedFile, signal: AbortSignal | undefined): Promise<FileMap> => {
-    const controller = new AbortController();
-    const abort = (): void => controller.abort();
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    return await start(file, { controller, insist: true }, true).finally(() =>
-      signal?.removeEventListener("abort", abort)
-    );
   };
 
   return {
     async run(file, request) {
       const { signal, insist = false } = request;
       if (!request.refresh && !insist) pauses.check(file.hash);
-      const map = request.refresh ? await refresh(file, signal) : await join(file, request);
+      const map = await (request.refresh ? start(file, { stop: signal, insist: true }, true) : join(file, request));
       pauses.clear(file.hash);
       return map;
     },
   };
 }
 
-function asFailure(path: string, cause: unknown): WaymarkError {
-  if (cause instanceof WaymarkError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new WaymarkError("internal", `Cannot summarize ${path}: ${message}`, { cause });
+const ABORTED = "the read was aborted";
+
+function failureOf({ path }: LoadedFile, cause: unknown, code: WaymarkErrorCode, words: string): WaymarkError {
+  return new WaymarkError(code, `Cannot summarize ${path}: ${words}`, { cause });
 }

@@ -1,24 +1,18 @@
 /**
- * Waiting that can be broken off: for a promise, and for one's turn among a few.
+ * Waiting that can be broken off: for a promise, until a deadline, and for one's turn among a few.
  *
  * @module
  */
 
-/** Waits under way. Deno 2.3 forgets a joined signal, and Node 22 a part of it, that nobody else holds: it never fires. */
-const waits = new Set<{ readonly signal: AbortSignal; readonly parts: readonly AbortSignal[] }>();
+import type { Clock } from "./types.ts";
 
-/**
- * Settles with the promise, or rejects when the signal aborts first. Its late rejection is handled.
- *
- * @param parts Those of a joined signal nobody else holds.
- */
-export async function withSignal<Value>(
-  promise: Promise<Value>,
-  signal: AbortSignal | undefined,
-  parts: readonly AbortSignal[] = [],
-): Promise<Value> {
+/** Waits under way. Deno 2.3 forgets a joined signal that only its listeners hold: it never fires. */
+const waits = new Set<{ readonly signal: AbortSignal }>();
+
+/** Settles with the promise, or rejects when the signal aborts first. Its late rejection is handled. */
+export async function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return await promise;
-  const aborted = Promise.withResolvers<never>(), wait = { signal, parts };
+  const aborted = Promise.withResolvers<never>(), wait = { signal };
   const abort = (): void => aborted.reject(signal.reason);
   promise.catch(() => {});
   if (signal.aborted) abort();
@@ -30,6 +24,40 @@ export async function withSignal<Value>(
     waits.delete(wait);
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** Beyond, runtimes fire a timer at once or throw. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Fires when the time is over (a `TimeoutError`), or with another signal. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** The time no longer matters: until then it keeps the process. */
+  end(): void;
+}
+
+/**
+ * A deadline from now on. With `AbortSignal.timeout` a listener left behind would keep a process on Deno, and on Node not even
+ * somebody who waits would.
+ */
+export function createDeadline(
+  ms: number,
+  { signal: given, clock }: { signal?: AbortSignal | undefined; clock?: Clock | undefined },
+): Deadline {
+  const own = new AbortController(), ended = new AbortController(), most = Math.min(Math.max(ms, 0), LONGEST_MS);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = (): void => {
+    ended.abort();
+    clearTimeout(timer);
+    given?.removeEventListener("abort", abort);
+  };
+  const fire = (reason: unknown): void => (end(), own.abort(reason)), abort = (): void => fire(given?.reason);
+  const late = (): void => fire(new DOMException("The time is over", "TimeoutError"));
+  given?.addEventListener("abort", abort, { once: true });
+  if (given?.aborted) abort();
+  else if (clock) clock.sleep(most, ended.signal).then(late, () => {}); // ended before its time
+  else timer = setTimeout(late, most);
+  return { signal: own.signal, end };
 }
 
 /** Lets so many in at once; the rest wait in order, as long as their signal lets them. */

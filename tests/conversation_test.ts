@@ -302,7 +302,7 @@ describe("other versions of a file", () => {
 });
 
 describe("a map in a conversation", () => {
-  it("is the latest of its content, and no other content's or file's", () => {
+  it("is the latest of its content that was given in an earlier turn, and no other content's or file's", () => {
     const conversation = begin();
     assertEquals(conversation.mapOf("/a.ts", HASH), undefined);
     conversation.record(mapOf({ callId: "c1" }));

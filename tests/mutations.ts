@@ -165,7 +165,7 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a run ends at its deadline",
     file: "src/runs.ts",
-    from: ": deadline.aborted\n",
+    from: ": signal.aborted\n",
     to: ": false\n",
     test: "maps_test.ts",
     named: "ends a run at its deadline, also where the summarizer does not listen, and says so",
@@ -491,6 +491,14 @@ export const mutations: readonly Mutation[] = [
     named: "is file content nowhere: no field that holds text holds it where there are fields",
   },
   {
+    guarantee: "a map given in this very turn is not pointed to",
+    file: "src/conversation.ts",
+    from: "&& this.#isRead(it));",
+    to: ");",
+    test: "conversation_test.ts",
+    named: "is the latest of its content that was given in an earlier turn, and no other content's or file's",
+  },
+  {
     guarantee: "the re-read guard is off where nobody tracks the conversation",
     file: "src/waymark.ts",
     from: "if (!known?.untracked || rereadGuard) return known;",
@@ -541,8 +549,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a map that is pointed back to is that of the bytes the file has now",
     file: "src/conversation.ts",
-    from: 'given.kind === "map" && given.hash === hash',
-    to: 'given.kind === "map"',
+    from: 'it.kind === "map" && it.hash === hash',
+    to: 'it.kind === "map"',
     test: "read_guard_test.ts",
     named: "is given again for other bytes, and pointed back to once the old ones are back",
   },

@@ -8,15 +8,16 @@ const source = new URL("../src/", import.meta.url).href;
 
 /** Waits that nothing but a deadline ends, while the collector of garbage runs: how many it has ended. */
 const WAITS = `
-import { createDeadline } from "${source}deadline.ts";
-import { withSignal } from "${source}waiting.ts";
+import { createDeadline, withSignal } from "${source}waiting.ts";
 
 let ended = 0;
+const kept = [];
 const never = () => new Promise(() => {});
 for (let at = 0; at < 100; at++) {
   const late = AbortSignal.timeout(200), joined = AbortSignal.any([new AbortController().signal, late]);
-  withSignal(never(), joined, [late]).catch(() => ended++);
-  const { signal } = createDeadline(200, { signal: new AbortController().signal });
+  kept.push(late); // a host that gives a joined signal has its parts
+  withSignal(never(), joined).catch(() => ended++);
+  const { signal } = createDeadline(200, { signal: AbortSignal.any([new AbortController().signal]) });
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))).catch(() => ended++);
 }
 for (const from = Date.now(); ended < 200 && Date.now() - from < 20_000;) {

@@ -13,7 +13,7 @@ import { readSummary } from "./answer.ts";
 import { createHitShare, isForkWorthIt } from "./auto.ts";
 import { REFUSALS } from "./call_mode.ts";
 import type { CallRecord } from "./call_record.ts";
-import { createDeadline } from "../deadline.ts";
+import { createDeadline } from "../waiting.ts";
 import { type ForkPlan, planFork, totalOf } from "./fork.ts";
 import { priceRatio } from "./prices.ts";
 import { createRecorder, type ForkSnapshot, type Recorder } from "./recorder.ts";

@@ -14,7 +14,7 @@ import { abortFailure } from "../summary/failure.ts";
 import { readSummary } from "./answer.ts";
 import { readMode } from "./call_mode.ts";
 import { type CallRecord, createCallRecord } from "./call_record.ts";
-import { createDeadline } from "../deadline.ts";
+import { createDeadline } from "../waiting.ts";
 import { estimateTokens } from "./estimate.ts";
 import { createForking } from "./forking.ts";
 import type { ForkSnapshot } from "./recorder.ts";

@@ -48,15 +48,13 @@ export function languageName(extension: string): string {
   return LANGUAGES.get(extension) ?? "";
 }
 
-/** An outline that may be stored: sorted, at most {@linkcode MAX_REGIONS} entries. */
+/** An outline that may be stored: sorted by start, the outer before the inner; and how many entries were left out. */
 export interface LimitedOutline {
-  /** The entries kept, sorted by start, the outer before the inner. */
   readonly regions: Region[];
-  /** How many were left out: the most deeply nested first, and of those the shortest first. */
   readonly omitted: number;
 }
 
-/** Sorts an outline and keeps it within what a map may hold. */
+/** Sorts an outline and keeps it within what a map may hold: the most deeply nested go first, of one depth the shortest. */
 export function limitOutline(regions: readonly Region[], max: number = MAX_REGIONS): LimitedOutline {
   const sorted = inOrder(regions);
   if (sorted.length <= max) return { regions: sorted, omitted: 0 };
@@ -68,7 +66,6 @@ export function limitOutline(regions: readonly Region[], max: number = MAX_REGIO
   return { regions: kept.map((index) => sorted[index]!), omitted: sorted.length - max };
 }
 
-/** Sorted by start, the outer before the inner. */
 function inOrder(regions: readonly Region[]): Region[] {
   return [...regions].sort((a, b) => a.start - b.start || b.end - a.end);
 }
@@ -95,23 +92,17 @@ export function cutName(text: string, max: number = MAX_NAME): string {
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }
 
-/** What a whole outline holds, before any limit. */
+/** What a whole outline holds, before any limit: so many of each kind, the first names at the top level, and how many more. */
 export interface OutlineContents {
-  /** How many there are of each kind. */
   readonly counts: ReadonlyMap<RegionKind, number>;
-  /** The first names at the top level, as they are in the file. */
   readonly names: readonly string[];
-  /** How many more names there are at the top level. */
   readonly more: number;
 }
 
-/** What {@linkcode outlineProse} is told beside the contents. */
+/** What {@linkcode outlineProse} is told of the file: its extension without the dot, its lines, who read it. */
 export interface OutlineFacts {
-  /** Extension of the file, without the dot. */
   readonly extension: string;
-  /** Lines of the file. */
   readonly lines: number;
-  /** Who found the regions. */
   readonly maker: "outline" | "scanner";
   /** Whether the parser met text it could not parse. */
   readonly damaged?: boolean;

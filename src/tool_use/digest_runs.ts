@@ -6,15 +6,15 @@
  * @module
  */
 
-import { createDeadline, type Deadline } from "../deadline.ts";
 import { WaymarkError } from "../errors.ts";
 import type { DigestEvent } from "../events.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
-import { cleanText, cutText } from "../summary/text.ts";
+import { cutText } from "../summary/text.ts";
 import type { Clock, Completion, CompletionModel, FailureReason } from "../types.ts";
-import { createTurns } from "../waiting.ts";
+import { createDeadline, createTurns, type Deadline } from "../waiting.ts";
 import { type DigestQuestion, makeDigest } from "./digest.ts";
 import type { DigestStore } from "./store.ts";
+import { neutralLine } from "./text.ts";
 import type { DigestRow } from "./types.ts";
 
 /** What every run goes by. */
@@ -142,10 +142,10 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
     }
   };
 
-  /** What went wrong, in one line: a provider's words may hold the key it refuses. Never rejects. */
+  /** What went wrong, in one line as a ledger is read: a provider's words may hold the key it refuses. Never rejects. */
   const withoutSecrets = async (error: unknown): Promise<string> => {
     const words = (fault: unknown) =>
-      cleanText((fault instanceof Error ? fault.message : String(fault)).slice(0, MAX_WORDS));
+      neutralLine((fault instanceof Error ? fault.message : String(fault)).slice(0, MAX_WORDS));
     try {
       const [masked = ""] = await masker.mask([words(error)]);
       return cutText(masked, 300);

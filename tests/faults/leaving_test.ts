@@ -47,3 +47,15 @@ describe("a process that is done, and closes nothing", () => {
     });
   }
 });
+
+describe("a process in which only a read goes on", () => {
+  for (const runtime of runtimes) {
+    it(`stays on ${runtime.name} until the read is served, though its model never answers`, async () => {
+      await inFolder(async (root) => {
+        put(root, "long.ts", code(300));
+        const line = await runProgram(runtime, "tests/faults/hung_child.ts", { root });
+        assertEquals(line, `Reason: Cannot summarize ${root}/long.ts: no answer within 0.3 s.`);
+      });
+    });
+  }
+});
