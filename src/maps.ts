@@ -22,6 +22,12 @@ export interface Maps {
 export function createMaps(options: MapsOptions): Maps {
   const { summarizer } = options, { maxConcurrentCalls, ...others } = options.limits ?? {};
   const emit = quiet(options.onEvent);
+  if (typeof summarizer?.summarize !== "function") {
+    throw new WaymarkError(
+      "invalid-option",
+      "Cannot make maps: the model makes none; see completionModel()",
+    );
+  }
   checkNumbers({ maxConcurrentCalls }, 1);
   checkNumbers(others, 0);
   /** Contents of which the summarizer itself left the map to a lesser maker: asking again would change nothing. */
@@ -45,7 +51,8 @@ export function createMaps(options: MapsOptions): Maps {
       emit({ type: "miss", path: file.path, why: missed(file, refresh) });
       const { run } = await (runs ??= import("./runs.ts").then(({ createRuns }) => createRuns(options)));
       const map = await run(file, request);
-      if (rank(map.maker) < rank(summarizer.maker)) remember(settled, map.hash);
+      if (settled.size >= MAX_SETTLED) settled.clear();
+      if (rank(map.maker) < rank(summarizer.maker)) settled.add(map.hash);
       return { map, hit: false };
     },
   };
@@ -53,11 +60,6 @@ export function createMaps(options: MapsOptions): Maps {
 
 /** Most contents remembered as settled. */
 const MAX_SETTLED = 1000;
-
-function remember(hashes: Set<string>, hash: string): void {
-  if (hashes.size >= MAX_SETTLED) hashes.clear();
-  hashes.add(hash);
-}
 
 function missed(file: LoadedFile, refresh: boolean): "absent" | "stale" | "better-maker" | "refresh" {
   if (refresh) return "refresh";

@@ -39,7 +39,7 @@ import type { ToolWatcher } from "./wrap_types.ts";
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, session, ...rest } = options;
   const { rereadGuard, toolUse, ...projectOptions } = rest;
-  const summarizer = options.summarizer ?? model?.summarizer ?? outline ?? scanner();
+  const summarizer = options.summarizer ?? (model ? model.summarizer : outline ?? scanner());
   const tally = createTally();
   const tell = createTeller(quiet(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`))));
   const pass = quiet(options.onEvent);
@@ -140,6 +140,19 @@ function isGone(path: string): boolean {
 const UNTRACKED =
   "The re-read guard is off: nothing tells this session what leaves its conversation. Give it messages or evictions, or rereadGuard: true";
 
+/** Events that are counted as they are. */
+const COUNTED = {
+  hit: "hits",
+  miss: "misses",
+  call: "modelCalls",
+  repair: "repairs",
+  failure: "failures",
+  summary: "summaries",
+  cap: "caps",
+  reference: "references",
+  diff: "diffs",
+} as const;
+
 function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats } {
   const sums = {
     hits: 0,
@@ -158,23 +171,12 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
   return {
     sums: () => ({ ...sums }),
     add(event) {
-      if (event.type === "hit") sums.hits++;
-      else if (event.type === "miss") sums.misses++;
-      else if (event.type === "call") sums.modelCalls++;
-      else if (event.type === "repair") sums.repairs++;
-      else if (event.type === "failure") sums.failures++;
-      else if (event.type === "summary") sums.summaries++;
+      const counted = COUNTED[event.type as keyof typeof COUNTED];
+      if (counted) sums[counted]++;
+      if ("tokensSaved" in event) sums.tokensSaved += event.tokensSaved;
       else if (event.type === "tokens") {
         sums.tokensSpent += event.input + event.output + event.cacheRead + event.cacheWrite;
-      } else if (event.type === "cap") {
-        sums.caps++;
-        sums.tokensSaved += event.tokensSaved;
-      } else if (event.type === "cache") {
-        if (event.what === "write-skipped") sums.writesSkipped++;
-      } else if (event.type !== "digest") {
-        sums[event.type === "diff" ? "diffs" : "references"]++;
-        sums.tokensSaved += event.tokensSaved;
-      }
+      } else if (event.type === "cache" && event.what === "write-skipped") sums.writesSkipped++;
     },
   };
 }

@@ -23,7 +23,7 @@ import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { disk } from "../src/files.ts";
 import { stripAnnotations } from "../src/file_map.ts";
-import type { Region, Summarizer, Summary } from "../src/types.ts";
+import type { Model, Region, Summarizer, Summary } from "../src/types.ts";
 import type { Notice, Waymark, WaymarkOptions } from "../src/options.ts";
 import { createSession } from "../src/session.ts";
 import { scriptedModel } from "../src/testing.ts";
@@ -304,6 +304,8 @@ describe("createWaymark(): failures", () => {
         { limits: { timeoutMs: number } },
       ]),
       ...[0, NaN].map((maxConcurrentCalls) => ({ limits: { maxConcurrentCalls } })),
+      { model: { name: "makes-no-maps", complete: () => Promise.reject(new Error()) } as unknown as Model },
+      { summarizer: {} as Summarizer },
       ...[["[z-a].ts"], "*.ts" as unknown as string[]].flatMap((globs) => [{ include: globs }, { exclude: globs }]),
     ];
     for (const options of wrong) {
