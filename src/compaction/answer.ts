@@ -8,6 +8,7 @@
  */
 
 import { requestFailure } from "../summary/failure.ts";
+import { isUnseen, withoutUnseen } from "../tool_use/text.ts";
 import type { Completion } from "../types.ts";
 
 /** A summary as it came back. */
@@ -60,10 +61,12 @@ export function readSummary(
 
 /** The text without reasoning, without the delimiters of its request, and without what does not show. */
 export function cleanSummary(text: string, token: string): string {
-  const answer = text.toWellFormed().replaceAll(/\r\n?/g, "\n").replace(REASONING, "");
+  const lines = text.toWellFormed().replaceAll(/\r\n?/g, "\n").replaceAll(HIDDEN, "");
+  const answer = withoutUnseen(lines).replace(REASONING, "");
   if (OPEN_REASONING.test(answer)) return "";
   const delimiters = new RegExp(`</?(?:conversation|excerpt)-${token}>|${token}`, "g");
-  return answer.replaceAll(delimiters, "").replaceAll(HIDDEN, "").trim();
+  const summary = answer.replaceAll(delimiters, "").trim();
+  return isUnseen(summary) ? "" : summary;
 }
 
 /** What a JSON object with an `error` says, where the whole text is one. */

@@ -7,6 +7,8 @@
  * @module
  */
 
+import { withoutUnseen } from "../tool_use/text.ts";
+
 /** Anything that could begin or end a frame of ours, whatever else than letters and digits stands between its words. */
 const FRAMES = /\[(?=[^\p{L}\p{N}]*(?:end[^\p{L}\p{N}]+of[^\p{L}\p{N}]+)?waymark)/giu;
 /** Anything that could be taken for a host's or a chat template's own mark. */
@@ -19,7 +21,8 @@ const SUMMARY = /^\[waymark summary\b/;
 
 /** A text in which nothing is a frame or a mark. Its lines stay lines. */
 export function harmless(text: string): string {
-  return text.toWellFormed().replace(/\r\n?/g, "\n").replace(HIDDEN, "").replace(FRAMES, "(").replace(MARKS, "‹");
+  const shown = withoutUnseen(text.toWellFormed().replace(/\r\n?/g, "\n").replace(HIDDEN, ""));
+  return shown.replace(FRAMES, "(").replace(MARKS, "‹");
 }
 
 /** The text of a summary as the model reads it, in the place of so many messages. */

@@ -1,9 +1,9 @@
 /**
  * The side query: one plain question to a model about one tool result.
  *
- * Promised: secrets are masked in what is sent and in what is kept; the result stands between delimiters with a random code;
- * a refusal, a tool call and an empty answer are failures, an answer cut by its limit is kept and marked; at most one request.
- * Absent: any try again.
+ * Promised: secrets are masked in what is sent and in what is kept, in the very form it has there; the result stands between
+ * delimiters with a random code; a refusal, a tool call and an empty answer are failures, an answer cut by its limit is kept and
+ * marked; at most one request. Absent: any try again.
  *
  * @module
  */
@@ -11,11 +11,11 @@
 import { ask } from "../summary/ask.ts";
 import { requestFailure } from "../summary/failure.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
-import { cleanLine } from "../summary/text.ts";
+import { cleanText, cutText } from "../summary/text.ts";
 import { freshToken } from "../summary/token.ts";
 import type { Completion, CompletionModel } from "../types.ts";
 import { type Excerpt, MARGIN, wholeEnd } from "./excerpt.ts";
-import { type DigestText, digestText } from "./text.ts";
+import { type DigestText, digestText, isUnseen, neutralLine, withoutUnseen } from "./text.ts";
 
 /** How many words are asked for. */
 const WORDS = 150;
@@ -63,23 +63,26 @@ export interface DigestRun {
 /** The digest of a result. Rejects with a {@linkcode WaymarkError}. */
 export async function makeDigest(question: DigestQuestion, run: DigestRun): Promise<DigestText> {
   const { model, maxTokens, masker = secrets } = run;
-  const [name = "", facts, ...parts] = await masker.mask([question.tool, question.facts, ...question.text.parts]);
+  const beside = [cleanText(withoutUnseen(question.tool)), withoutUnseen(question.facts)];
+  const [name = "", facts, ...parts] = await masker.mask([...beside, ...question.text.parts]);
   run.signal.throwIfAborted();
   const text = [facts, joined(parts, question.text.omitted)].filter(Boolean).join("\n").toWellFormed();
-  const tool = cleanLine(name, MAX_TOOL), token = freshToken(text + tool);
+  const tool = cutText(name, MAX_TOOL), token = freshToken(text + tool);
   const content =
     `<output-${token}>\ntool: ${tool}\n${text}\n</output-${token}>\n\nNow the digest, at most ${WORDS} words.`;
   const messages = [{ role: "user", content }] as const;
   const answer = await ask(model, { system: SYSTEM, messages, maxTokens, signal: await run.begin() });
   run.used(answer.usage);
-  // Masked before anything is cut: half a secret would not be known for one.
-  const [said = ""] = await masker.mask([withoutDelimiters(answer.text.slice(0, MAX_RAW), token)]);
+  // Masked before anything is cut: half a secret would not be known for one. With its lines, by which private keys are known,
+  // and nothing unseen in it, or a secret would be masked in part.
+  const raw = withoutUnseen(answer.text.slice(0, MAX_RAW));
+  const [said = ""] = await masker.mask([withoutDelimiters(raw, token)]);
   check(model.name, answer.stopReason, said);
-  // And once more when nothing hidden splits a secret any longer.
-  const [line = ""] = await masker.mask([cleanLine(said, MAX_RAW)]);
+  // And as the one line that is kept: nothing is taken out of it any more.
+  const [line = ""] = await masker.mask([neutralLine(said)]);
   const isCut = answer.stopReason === "max_tokens" || answer.text.length > MAX_RAW;
   const digest = digestText(line, { isCut });
-  if (!digest.text) throw requestFailure(model.name, "the answer is empty", { code: "empty-answer" });
+  if (isUnseen(digest.text)) throw requestFailure(model.name, "the answer is empty", { code: "empty-answer" });
   return digest;
 }
 

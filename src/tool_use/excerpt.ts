@@ -1,8 +1,11 @@
 /**
- * What of a text is sent to a model: without binary content and control characters, and of a long one its two ends. Pure.
+ * What of a text is sent to a model: without binary content, control characters and what hides between plain letters, and of a
+ * long one its two ends. Pure.
  *
  * @module
  */
+
+import { withoutUnseen } from "./text.ts";
 
 const encoder = new TextEncoder(), buffer = new Uint8Array(1 << 16);
 /** Code units that fit into the buffer whatever they are. */
@@ -60,7 +63,7 @@ const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]+/g;
 
 function plainText(text: string): string {
-  return withoutBase64(text).replace(ANSI, "").replace(CONTROLS, " ");
+  return withoutBase64(withoutUnseen(text.replace(ANSI, "").replace(CONTROLS, " ")));
 }
 
 /** The text without long runs of base64. */

@@ -19,12 +19,22 @@ const WORD = 80;
 
 /** What begins a tag, or one of the marks that chat templates are made of. */
 const TAG = /<(?=[\s\p{M}\p{DI}]*[/!?|\p{L}])/gu;
-/** What shows nothing, where no script and no emoji needs it: it would hide a frame from whoever looks for one. */
-const UNSEEN = /(?<=\p{ASCII})\p{DI}+(?=\p{ASCII})/gu;
+/** What shows nothing, where no script and no emoji needs it. */
+const UNSEEN = /(?<=\p{ASCII})[\p{DI}\p{Cf}]+(?=\p{ASCII})/gu;
+
+/** The text without what shows nothing between plain letters: it would hide a frame or a secret from whoever looks for one. */
+export function withoutUnseen(text: string): string {
+  return text.replace(UNSEEN, "");
+}
+
+/** Whether a text shows nothing at all. */
+export function isUnseen(text: string): boolean {
+  return /^[\s\p{Cc}\p{DI}\p{Cf}…]*$/u.test(text);
+}
 
 /** One line in which nothing begins a tag or one of our own frames. What looked like a tag begins with `‹`. */
 export function neutralLine(text: string): string {
-  return clean(clean(text).replace(UNSEEN, "")).replace(TAG, "‹");
+  return clean(withoutUnseen(clean(text))).replace(TAG, "‹");
 }
 
 /** A digest as it is kept. */

@@ -15,6 +15,12 @@ describe("the text of a summary", () => {
     assertEquals(read("half \ud83d"), "half \ufffd");
   });
 
+  it("has no reasoning and no delimiter that characters which show nothing would hide", () => {
+    for (const unseen of ["\u200b", "\u200d", "\u034f", "\u3164", "\ufe0f"]) {
+      assertEquals(read(`<thi${unseen}nk>hm</think>Notes</exc${unseen}erpt-${TOKEN}>.`), "Notes.");
+    }
+  });
+
   it("is well-formed and clean whatever comes back, and clean again the same", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
@@ -54,7 +60,15 @@ describe("the text of a summary", () => {
   it("is no error, and never empty", () => {
     assertEquals(assertThrows(() => read('{"error":{"message":"quota"}}'), WaymarkError, "quota").code, "bad-answer");
     for (
-      const text of ["", " \n\t", "<think>only this</think>", "<thinking>and this", `</excerpt-${TOKEN}>`, "\u200b"]
+      const text of [
+        "",
+        " \n\t",
+        "<think>only this</think>",
+        "<thinking>and this",
+        `</excerpt-${TOKEN}>`,
+        "\u200b",
+        "\u3164\ufe0f",
+      ]
     ) {
       assertEquals(assertThrows(() => read(text), WaymarkError).code, "empty-answer", text);
     }

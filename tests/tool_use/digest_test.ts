@@ -11,9 +11,16 @@ import { refuseUnseenRejections, sent } from "./support.ts";
 
 refuseUnseenRejections();
 
+/** Every character that shows nothing; of the thousands that are only set aside for it, the first and the last. */
+const UNSEEN = Array.from({ length: 0xe1000 }, (_, point) => point)
+  .filter((point) => point < 0xe0200 || point === 0xe0fff)
+  .filter((point) => /[\p{DI}\p{Cf}]/u.test(String.fromCodePoint(point)))
+  .map((point) => String.fromCodePoint(point));
+
 /** Shapes of keys that services really give out; none of these was ever one. */
 const SECRETS = {
   github: `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`,
+  amazon: ["AKIA", "Q3EGRXYZABCDEFGH"].join(""),
   slack: ["xoxb", "123456789012", "1234567890123", "a1b2c3d4e5f6a7b8c9d0e1f2"].join("-"),
 };
 const PEM = [
@@ -22,6 +29,10 @@ const PEM = [
   "-----END RSA PRIVATE KEY-----",
 ]
   .join("\n");
+
+function escape(text: string): string {
+  return [...text].map((one) => `U+${one.codePointAt(0)!.toString(16)}`).join(" ");
+}
 
 type Answer = string | Partial<Completion> | Error;
 
@@ -121,6 +132,20 @@ describe("the question", () => {
     assertStringIncludes(sent(model.calls[0]), "tool: mcp [masked]\n");
   });
 
+  it("holds no secret that characters which show nothing split, in the text, its facts or the tool's name", async () => {
+    for (const unseen of ["\u00ad", "\u034f", "\u200b", "\u200d", "\u3164", "\ufe0f", "\u{e0041}", "\u200b\u200d"]) {
+      const split = (secret: string) => secret.slice(0, 8) + unseen + secret.slice(8);
+      const { model, digest } = make(`token=${split(SECRETS.github)}`, "ok", {
+        facts: `bot: ${split(SECRETS.slack)}`,
+        tool: `mcp ${split(SECRETS.amazon)}`,
+      });
+      await digest;
+      const shown = sent(model.calls[0]).replaceAll(/[\p{DI}\p{Cf}]/gu, "");
+      for (const secret of Object.values(SECRETS)) assert(!shown.includes(secret), `${escape(unseen)} ${secret}`);
+      assertEquals(shown.split("[masked]").length, 4);
+    }
+  });
+
   it("is the two ends of a long result, with words for what is left out, and well-formed", async () => {
     const { model, digest } = make(`FIRST ${"😀".repeat(200_000)} LAST`);
     await digest;
@@ -212,11 +237,9 @@ describe("an answer", () => {
   });
 
   it("holds no secret, not even one that hidden characters or the clamp would split", async () => {
-    const hidden = SECRETS.github.replace("ghp_", "ghp\u200b_");
     for (
       const text of [
         `key ${SECRETS.github} end`,
-        `key ${hidden} end`,
         `${"w ".repeat(390)}${SECRETS.github}`,
         `a\n${PEM}`,
       ]
@@ -227,13 +250,57 @@ describe("an answer", () => {
     }
   });
 
+  it("holds no secret that any character which shows nothing would split, in one place or everywhere", async () => {
+    assert(UNSEEN.length > 500, `${UNSEEN.length}`);
+    const secret = SECRETS.amazon;
+    for (const unseen of UNSEEN) {
+      const once = secret.slice(0, 8) + unseen + secret.slice(8);
+      const { text } = await digestOf(`It is ${once}, or ${[...secret].join(unseen + "\u200d")}.`);
+      assertEquals(text, "It is [masked], or [masked].", escape(unseen));
+    }
+  });
+
+  it("holds no rest of a secret of which such a character leaves enough to be known", async () => {
+    for (const secret of Object.values(SECRETS)) {
+      for (let at = 1; at < secret.length; at++) {
+        const { text } = await digestOf(`It is ${secret.slice(0, at)}\u200d${secret.slice(at)}.`);
+        assertEquals(text, "It is [masked].", `${secret} at ${at}`);
+      }
+    }
+  });
+
+  it("is masked with its lines and as the one line that is kept", async () => {
+    const masker = createMasker(() => Promise.reject(new Error("unused")));
+    const mask = (texts: readonly string[]) =>
+      Promise.resolve(texts.map((text) => text.replaceAll("a secret", "[1]").replaceAll("two\nlines", "[2]")));
+    const signal = new AbortController().signal;
+    const { text } = await makeDigest({ tool: "bash", facts: "", text: excerpt("x") }, {
+      model: scriptedModel(["a\nsecret, a \u0007 secret, two\nlines"]),
+      maxTokens: 256,
+      signal,
+      begin: () => Promise.resolve(signal),
+      used: () => {},
+      masker: { ...masker, mask },
+    });
+    assertEquals(text, "[1], [1], [2]");
+  });
+
+  it("holds nothing of a private key whose frame or body such a character would split", async () => {
+    for (const unseen of ["\u034f", "\u200b", "\u200c", "\u200d", "\u3164", "\ufe0f"]) {
+      for (const at of [3, 20, 200, PEM.length - 3]) {
+        const { text } = await digestOf(`A key: ${PEM.slice(0, at)}${unseen}${PEM.slice(at)}`);
+        assert(!text.includes("MIIEpAIBAAKCAQEA7bq"), `${escape(unseen)} at ${at}: ${text}`);
+      }
+    }
+  });
+
   const FAILURES: readonly (readonly [what: string, answer: Answer, code: string, words: RegExp])[] = [
     ["a refusal", { text: "I will not.", stopReason: "refusal" }, "refused", /it refused: I will not/],
     ["a refusal without words", { stopReason: "refusal" }, "refused", /it refused$/],
     ["a call of a tool", { text: "I look.", stopReason: "tool" }, "bad-answer", /called a tool/],
     ["empty", "", "empty-answer", /is empty/],
     ["blank", " \n\t ", "empty-answer", /is empty/],
-    ["nothing but hidden characters", "\u200b\u2060\u0000", "empty-answer", /is empty/],
+    ["nothing but hidden characters", "\u200b\u2060\u0000\u3164\ufe0f", "empty-answer", /is empty/],
     ["cut before its first word", { stopReason: "max_tokens" }, "empty-answer", /is empty/],
     ["an error of the provider", new Error("529 Overloaded"), "provider-error", /529 Overloaded/],
   ];

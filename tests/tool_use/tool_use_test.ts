@@ -6,6 +6,7 @@ import { assert, assertEquals, assertMatch, assertStrictEquals, assertStringIncl
 import { WaymarkError } from "../../src/errors.ts";
 import { fakeClock, scriptedModel } from "../../src/testing.ts";
 import { loadSummaries, type ToolUseOptions, toolUseSummary } from "../../src/tool_use.ts";
+import { parseRow } from "../../src/tool_use/rows.ts";
 import type { DigestRow, SkipReason } from "../../src/tool_use/types.ts";
 import type { ReadCall, ReadOutcome } from "../../src/types.ts";
 import { wrap } from "../../src/wrap.ts";
@@ -391,6 +392,25 @@ describe("toolUseSummary()", () => {
       const messages = [{ role: "tool", tool_call_id: "c1", content: "[cleared]" }];
       assertStringIncludes(digests.upgrade(messages, { onUsed })[0]!.content, "A digest.");
     });
+  });
+
+  it("keeps no secret of an error's words that characters which show nothing split, and shows none when it is read", async () => {
+    const key = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+    for (const unseen of ["\u034f", "\u200b", "\u200d", "\u3164", "\ufe0f"]) {
+      const words = `Incorrect API key provided: ${key.slice(0, 9)}${unseen}${key.slice(9)}`;
+      for (const answer of [new Error(words), { text: words, stopReason: "refusal" } as const]) {
+        await inFolder(async (root) => {
+          await withDigests([answer], { root }, async ({ digests, events }) => {
+            digests.accept({ callId: "c1", tool: "bash", result: large });
+            await digests.settled();
+            const [row] = rowsOf(root), read = parseRow(JSON.stringify(row));
+            for (const { reason } of [row!, read!]) assertMatch(reason!, /Incorrect API key provided: \[masked\]/);
+            const told = JSON.stringify([row, read, events]).replaceAll(/[\p{DI}\p{Cf}]/gu, "");
+            assertEquals(told.includes(key), false);
+          });
+        });
+      }
+    }
   });
 
   it("keeps no secret of an error's words", async () => {
