@@ -14,6 +14,7 @@ import { createFlights, type Ready } from "./flight.ts";
 import { checkOptions, compactorRules, StormGuard } from "./guard.ts";
 import { History, type ShownItem } from "./history.ts";
 import { descend, oldSummaries, sizeOfSummaries } from "./ladder.ts";
+import { evictLeft } from "./leaving.ts";
 import { createMeter, TOO_MUCH } from "./meter.ts";
 import { renderSummary } from "./own_text.ts";
 import { reattached } from "./reattach.ts";
@@ -60,11 +61,8 @@ export function createCompactorOver(
     notice(`floor-${which}`, message);
   };
 
-  /** The re-read guard is told which results the conversation no longer holds as they were. */
-  const evict = (items: readonly ShownItem[]): void => {
-    const ids = items.flatMap(({ facts }) => facts.answers);
-    if (ids.length) session?.evict(ids);
-  };
+  /** The re-read guard is told what the conversation no longer holds as it was. */
+  const evict = (items: readonly ShownItem[]): void => session && evictLeft(session, history.line, items);
 
   const refuse = ({ call }: Ready, reason: "stale" | "not-smaller"): void => {
     sums.refused++;

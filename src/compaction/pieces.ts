@@ -8,6 +8,7 @@
 import { plainJson } from "./binary.ts";
 import { isOwnText } from "./own_text.ts";
 import type { HostMessage, MessageFacts, MessageShape } from "./types.ts";
+import { hasUnread } from "./unread.ts";
 
 /** One part of a message. */
 export type Piece =
@@ -20,7 +21,7 @@ export interface Reading {
   /** Who says it, before it is asked whether it is a tool's. */
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly pieces: readonly Piece[];
-  /** It could not be taken apart. */
+  /** It could not be taken apart, or a result in it could not. */
   readonly isUnknown?: true;
 }
 
@@ -38,7 +39,7 @@ export function shapeOf({ read, ...rest }: ShapeParts): MessageShape {
   const reading = (message: HostMessage): Reading => {
     try {
       const known = read(message);
-      if (known) return known;
+      if (known) return hasUnread(message, known) ? { ...known, isUnknown: true } : known;
     } catch { /* a getter of the host's that throws */ }
     return { role: "user", pieces: [{ kind: "other", text: plainJson(message) }], isUnknown: true };
   };

@@ -22,7 +22,7 @@ export interface MessageFacts {
   readonly isHuman: boolean;
   /** Its text, for estimates, excerpts and transcripts: words, arguments of calls, texts of results; nothing binary. */
   readonly text: string;
-  /** It has none of the forms of its shape: it is taken for a user's message of its JSON. */
+  /** It has none of the forms of its shape, and is taken for a user's message of its JSON; or a tool's result in it has none. */
   readonly isUnknown?: true;
 }
 

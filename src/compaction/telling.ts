@@ -58,5 +58,6 @@ export function createTelling(
 
 /** What a person is told of a message that is none of the shape. */
 export function unknownMessage(shape: string): string {
-  return `A message is none of the shape ${shape}, so that no call and no result is seen in it: give the shape it has`;
+  return `A message is none of the shape ${shape}, or a result in it is none, so that it is parted from its call: give the ` +
+    `shape it has. What such a message holds is given again to whoever reads it, once anything has left the conversation`;
 }

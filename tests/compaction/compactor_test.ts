@@ -22,6 +22,7 @@ import { WaymarkError } from "../../src/errors.ts";
 import { createSession } from "../../src/session.ts";
 import { createWaymark } from "../../src/waymark.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import type { Session } from "../../src/session_types.ts";
 import type { DigestRow } from "../../src/tool_use/types.ts";
 import { faults, HOSTS, play, steps } from "./histories.ts";
 
@@ -583,7 +584,13 @@ describe("clear() and setMessages()", () => {
 });
 
 /** Notes in a session that a call gave lines, or a map. */
-function record(session: ReturnType<typeof createSession>, path: string, callId: string, text: string): void {
+function record(
+  session: ReturnType<typeof createSession>,
+  path: string,
+  callId: string,
+  text: string,
+  more: { start?: number; end?: number; hash?: string } = {},
+): void {
   const isMap = text.startsWith("[waymark map");
   const span = isMap ? { start: 0, end: 0 } : { start: 1, end: text.split("\n").length };
   (session as unknown as { record(given: unknown): void }).record({
@@ -595,6 +602,7 @@ function record(session: ReturnType<typeof createSession>, path: string, callId:
     ...span,
     text,
     callId,
+    ...more,
   });
 }
 
@@ -657,6 +665,135 @@ describe("a read after a compaction", () => {
   });
 });
 
+const LINES = Array.from({ length: 80 }, (_, line) => `export const v${line} = ${line};`).join("\n");
+
+/** One read that the compactor cannot know for one: the shape it was told, and the messages it gets. */
+const MISFITS: readonly (readonly [what: string, shape: "anthropic" | "openai" | "ai-sdk", read: HostMessage[]])[] = [
+  ["an OpenAI chat", "anthropic", [
+    { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "read" } }] },
+    { role: "tool", tool_call_id: "c1", content: LINES },
+  ]],
+  ["items of OpenAI's Responses", "ai-sdk", [
+    { type: "function_call", call_id: "c1", name: "read", arguments: "{}" },
+    { type: "function_call_output", call_id: "c1", output: LINES },
+  ]],
+  ["messages of Anthropic", "ai-sdk", [
+    { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "read", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: LINES }] },
+  ]],
+  ["messages of Anthropic", "openai", [
+    { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "read", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: LINES }] },
+  ]],
+  ["model messages of the AI SDK", "openai", [
+    { role: "assistant", content: [{ type: "tool-call", toolCallId: "c1", toolName: "read", input: {} }] },
+    { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output: { type: "text", value: LINES } }] },
+  ]],
+  ["UI messages of the AI SDK", "ai-sdk", [
+    {
+      id: "m1",
+      role: "assistant",
+      parts: [{ type: "tool-read", toolCallId: "c1", state: "output-available", output: LINES }],
+    },
+  ]],
+  ["UI messages of the AI SDK", "openai", [
+    {
+      id: "m1",
+      role: "assistant",
+      parts: [{ type: "tool-read", toolCallId: "c1", state: "output-available", output: LINES }],
+    },
+  ]],
+  ["UI messages of the AI SDK, of the fourth version", "ai-sdk", [
+    {
+      role: "assistant",
+      content: "I read.",
+      toolInvocations: [{ state: "result", toolCallId: "c1", toolName: "read", args: {}, result: LINES }],
+    },
+  ]],
+  ["contents of Gemini", "anthropic", [
+    { role: "model", parts: [{ functionCall: { id: "c1", name: "read", args: {} } }] },
+    { role: "user", parts: [{ functionResponse: { id: "c1", name: "read", response: { output: LINES } } }] },
+  ]],
+  ["contents of Gemini", "openai", [
+    { role: "model", parts: [{ functionCall: { name: "read", args: {} } }] },
+    { role: "user", parts: [{ functionResponse: { name: "read", response: { output: LINES } } }] },
+  ]],
+  ["a chat of Ollama", "openai", [
+    { role: "assistant", content: "", tool_calls: [{ function: { name: "read", arguments: {} } }] },
+    { role: "tool", tool_name: "read", content: LINES },
+  ]],
+  ["messages of Bedrock", "anthropic", [
+    { role: "assistant", content: [{ toolUse: { toolUseId: "c1", name: "read", input: {} } }] },
+    { role: "user", content: [{ toolResult: { toolUseId: "c1", content: [{ text: LINES }] } }] },
+  ]],
+];
+
+/** A read with an id, its messages, and talk until a summary, or the ladder, has taken them; what a second read then gets. */
+async function readTwice(
+  read: readonly HostMessage[],
+  { callId = "c1", ...options }: Partial<CompactorOptions> & { callId?: string | null } = {},
+) {
+  const notices: Notice[] = [], session = createSession();
+  const source = { read: () => new TextEncoder().encode(LINES) };
+  const tool = createWaymark({ cache: false, source, session })
+    .wrap((_: { path: string }, _info?: unknown) => LINES);
+  const onNotice = (notice: Notice) => void notices.push(notice);
+  const compactor = createCompactor({ budget: 2_000, session, onNotice, ...options });
+  const get = (id: string | null) => {
+    session.nextTurn();
+    return tool({ path: "/a.ts" }, id === null ? {} : { callId: id });
+  };
+  compactor.append({ role: "user", content: "Go." });
+  await get(callId);
+  compactor.append(...read);
+  const before = await get("again");
+  for (let round = 0; round < 12; round++) {
+    compactor.append({ role: "assistant", content: "word ".repeat(150) }, { role: "user", content: "On." });
+    compactor.view();
+    await compactor.settled();
+    session.nextTurn(); // to read again at once would be insistence
+  }
+  const isThere = JSON.stringify(compactor.view()).includes("v79");
+  return { before, isThere, after: await get("c2"), notices, stats: compactor.stats() };
+}
+
+describe("a read whose result the compactor cannot know for one", () => {
+  for (const [what, shape, read] of MISFITS) {
+    for (const strategy of ["summary", "prune"] as const) {
+      it(`is answered in full once it may have left, and a notice says so: ${what} as ${shape}, ${strategy}`, async () => {
+        const model = scriptedModel(() => "What was done.");
+        const { before, isThere, after, notices, stats } = await readTwice(read, { shape, strategy, model });
+        assert(stats.swapped + stats.ladders > 0);
+        assertStringIncludes(before, "[waymark reference: ", "as long as all is there");
+        assertEquals([isThere, after], [false, LINES]);
+        const told = notices.filter(({ reason }) => reason === "unknown-message");
+        assertEquals(told.length, 1);
+        assertStringIncludes(told[0]!.message, "given again to whoever reads it");
+      });
+    }
+  }
+
+  it("is answered in full once it may have left: in words of the user's, under another id, or without one", async () => {
+    const call = { role: "assistant", content: [{ type: "tool_use", id: "other", name: "read", input: {} }] };
+    const result = { role: "user", content: [{ type: "tool_result", tool_use_id: "other", content: LINES }] };
+    const words = { role: "user", content: `Observation:\n${LINES}` };
+    for (const [callId, read] of [["c1", [words]], ["c1", [call, result]], [null, [words]]] as const) {
+      const { isThere, after, stats } = await readTwice(read, { callId });
+      assertEquals([isThere, after, stats.ladders > 0], [false, LINES, true]);
+    }
+  });
+
+  it("is no matter to a session of the host's own making, which keeps no record", async () => {
+    const evicted: string[][] = [];
+    const session = { evict: (ids: Iterable<string>) => void evicted.push([...ids]) } as unknown as Session;
+    const talking = talk({ session }), { human, round } = talking;
+    human();
+    for (let rounds = 0; rounds < 5; rounds++) round();
+    await swapped(talking);
+    assertEquals(evicted, [["call_2", "call_3"]]);
+  });
+});
+
 describe("maps of files in play", () => {
   const withMaps = async (options: Partial<CompactorOptions>): Promise<HostMessage[]> => {
     const session = createSession(), talking = talk({ session, ...options }), { human, round } = talking;
@@ -683,6 +820,27 @@ describe("maps of files in play", () => {
       "old.ts, 300 lines, of which 1-2 were read:",
       "[end of waymark maps]",
     ]);
+  });
+
+  it("tell of no line that another result still holds, and of no file of which nothing has left", async () => {
+    const session = createSession(), { human, round, ...talking } = talk({ session, reattachMaps: { tokens: 90 } });
+    human();
+    for (let rounds = 0; rounds < 5; rounds++) round();
+    const lines = "line\n".repeat(9) + "line";
+    record(session, "again.ts", "call_2", lines);
+    record(session, "again.ts", "call_6", lines);
+    record(session, "partly.ts", "call_3", lines);
+    record(session, "partly.ts", "call_5", "3\n4", { start: 3, end: 4 });
+    record(session, "partly.ts", "call_6", "10\n11", { start: 10, end: 11 });
+    record(session, "changed.ts", "call_2", lines);
+    record(session, "changed.ts", "call_6", lines, { hash: "other" });
+    const view = await swapped({ human, round, ...talking });
+    const [maps] = view.filter(({ content }) => String(content).startsWith("[waymark maps"));
+    assertEquals(String(maps!["content"]).split("\n").slice(1, -1), [
+      "changed.ts, 300 lines, of which 1-10 were read:",
+      "partly.ts, 300 lines, of which 1-2, 5-9 were read:",
+    ]);
+    assert(!String(maps!["content"]).includes("no longer in this conversation"));
   });
 
   it("stay within their budget, each map whole or not there, and never make a summary larger than its span", async () => {

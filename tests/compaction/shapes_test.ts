@@ -165,6 +165,39 @@ describe("a message", () => {
     it(`of ${name} is known: ${what}`, () => {
       const found = chooseShape(name as "anthropic").facts(message);
       assertEquals(Object.fromEntries(Object.keys(facts).map((key) => [key, found[key as keyof MessageFacts]])), facts);
+      assertEquals(found.isUnknown, undefined);
+    });
+  }
+
+  const unread: readonly (readonly [shape: "anthropic" | "openai" | "ai-sdk", what: string, message: HostMessage])[] = [
+    ["anthropic", "Bedrock", { role: "user", content: [{ toolResult: { toolUseId: "b", content: [{ text: "x" }] } }] }],
+    ["anthropic", "the AI SDK", {
+      role: "assistant",
+      content: [{ type: "tool-result", toolCallId: "a", output: { type: "text", value: "x" } }],
+    }],
+    ["openai", "Anthropic", { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "x" }] }],
+    ["openai", "Gemini, without an id", {
+      role: "user",
+      parts: [{ functionResponse: { name: "read", response: { output: "x" } } }],
+    }],
+    ["openai", "Genkit", { role: "user", content: [{ toolResponse: { ref: "g", name: "read", output: "x" } }] }],
+    ["openai", "Ollama", { role: "tool", tool_name: "read", content: "x" }],
+    ["openai", "LangChain", { type: "tool", tool_call_id: "l", content: "x" }],
+    ["ai-sdk", "OpenAI", { role: "tool", tool_call_id: "o", content: "x" }],
+    ["ai-sdk", "its own UI, of the fourth version", {
+      role: "assistant",
+      content: "x",
+      toolInvocations: [{ state: "result", toolCallId: "u", result: "x" }],
+    }],
+    ["ai-sdk", "its own UI, in parts", {
+      role: "assistant",
+      content: "x",
+      parts: [{ type: "tool-invocation", toolInvocation: { state: "result", toolCallId: "u", result: "x" } }],
+    }],
+  ];
+  for (const [name, what, message] of unread) {
+    it(`with a result that ${name} does not read is unknown, whatever else of it is: one of ${what}`, () => {
+      assertEquals(chooseShape(name).facts(message).isUnknown, true);
     });
   }
 

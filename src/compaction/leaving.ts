@@ -1,0 +1,32 @@
+/**
+ * What the re-read guard is told when messages leave a conversation, or no longer are what they were.
+ *
+ * Promised: afterwards the session counts on nothing but results that are known to stand in the line as they came. What was
+ * given to a call that no message of the line is known to answer may have left with any of them: with one of no known shape,
+ * with a result that was told in words, or under another id.
+ *
+ * @module
+ */
+
+import type { Given, Session } from "../session_types.ts";
+import type { LineItem } from "./bonds.ts";
+
+/** Tells a session what it can no longer count on, where these messages left the line, or their results were cleared. */
+export function evictLeft(session: Session, line: readonly LineItem[], left: readonly LineItem[]): void {
+  if (!left.length) return;
+  const there = new Set(line.flatMap(({ facts }) => facts.answers));
+  const isLost = ({ callId }: Given): boolean => callId === undefined || !there.has(callId);
+  // What has no id goes with any eviction.
+  const lost = givenTo(session).filter(isLost).map(({ callId = "" }) => callId);
+  const ids = [...left.flatMap(({ facts }) => facts.answers), ...lost];
+  if (ids.length) session.evict(ids);
+}
+
+/** What a session was given; nothing where it is one of the host's own making that keeps no record. */
+function givenTo(session: Session): readonly Given[] {
+  try {
+    return session.toJSON().given ?? [];
+  } catch {
+    return [];
+  }
+}
