@@ -26,7 +26,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ],
   [
     "pure",
-    /^src\/compaction\/(binary|bonds|own_text|pieces|shapes|shapes\/.*|span|ladder|meter|guard|reattach|clearing)\.ts$/,
+    /^src\/compaction\/(binary|bonds|own_text|pieces|shapes|shapes\/.*|span|ladder|meter|guard|reattach|clearing|unread)\.ts$/,
   ],
   ["pure", /^src\/testing\/prompt_layout\.ts$/],
   [

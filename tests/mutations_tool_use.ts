@@ -92,9 +92,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "secrets are masked in what is sent",
     file: "src/tool_use/digest.ts",
-    from:
-      'const [name = "", facts, ...parts] = await masker.mask([question.tool, question.facts, ...question.text.parts]);',
-    to: 'const [name = "", facts, ...parts] = [question.tool, question.facts, ...question.text.parts];',
+    from: "await masker.mask([...beside, ...question.text.parts]);",
+    to: "[...beside, ...question.text.parts];",
     test: "tool_use/digest_test.ts",
     named: "holds no secret of the result, nor of the facts beside it",
   },
@@ -108,9 +107,9 @@ export const toolUseMutations: readonly Mutation[] = [
   },
   {
     guarantee: "secrets are masked in what is kept",
-    file: "src/tool_use/digest.ts",
-    from: 'const [line = ""] = await masker.mask([cleanLine(said, MAX_RAW)]);',
-    to: "const line = cleanLine(said, MAX_RAW);",
+    file: "src/tool_use/text.ts",
+    from: 'return text.replace(UNSEEN, "");',
+    to: "return text;",
     test: "tool_use/digest_test.ts",
     named: "holds no secret, not even one that hidden characters or the clamp would split",
   },

@@ -159,7 +159,10 @@ export interface CompactorOptions {
   readonly strategy?: "summary" | "prune" | undefined;
   /** How the summary's call is made. Default `standalone`; an unknown one is told once and is `standalone`. */
   readonly callMode?: CallMode | undefined;
-  /** The shape of the messages. Default: `anthropic`. One that does not fit is told once, and calls are parted from results. */
+  /**
+   * The shape of the messages. Default: `anthropic`. One that does not fit is told once: calls are parted from results, and
+   * what such results held is given again once anything has left. UI messages of the AI SDK are of no shape.
+   */
   readonly shape?: "anthropic" | "openai" | "ai-sdk" | MessageShape | undefined;
   /** Share of the budget at which a summary is begun. Default 0.6. */
   readonly summaryTrigger?: number | undefined;

@@ -240,6 +240,8 @@ describe("an answer", () => {
     for (
       const text of [
         `key ${SECRETS.github} end`,
+        `key ${SECRETS.github.replace("ghp_", "ghp\u200b_")} end`,
+        `key ${SECRETS.github.replace("ghp_", "ghp\u200d_")} end`,
         `${"w ".repeat(390)}${SECRETS.github}`,
         `a\n${PEM}`,
       ]
