@@ -522,4 +522,12 @@ export const compactionMutations: readonly Mutation[] = [
     named:
       "a conversation > shows the same however its summaries are asked for, nothing orphaned and within its budget (anthropic)",
   },
+  {
+    guarantee: "of what is not known to stand in the view nothing is said to",
+    file: "src/compaction/leaving.ts",
+    from: "...left.flatMap(({ facts }) => facts.answers), ...lost]",
+    to: "...left.flatMap(({ facts }) => facts.answers)]",
+    test: "compaction/compactor_test.ts",
+    named: "is answered in full once it may have left: in words of the user's, under another id, or without one",
+  },
 ];

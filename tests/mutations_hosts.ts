@@ -104,4 +104,12 @@ export const hostMutations: readonly Mutation[] = [
     test: "conformance_test.ts",
     named: "passes no case that a host says it cannot meet: it is skipped, with the reason",
   },
+  {
+    guarantee: "where no root of the client's can be used nothing is read",
+    file: "src/mcp/roots.ts",
+    from: "if (mine === serial && isGarbled) named = [];",
+    to: "",
+    test: "mcp/roots_test.ts",
+    named: "that cannot be understood is no answer that narrows nothing",
+  },
 ];

@@ -107,7 +107,7 @@ export const toolUseMutations: readonly Mutation[] = [
   },
   {
     guarantee: "secrets are masked in what is kept",
-    file: "src/tool_use/text.ts",
+    file: "src/summary/text.ts",
     from: 'return text.replace(UNSEEN, "");',
     to: "return text;",
     test: "tool_use/digest_test.ts",
@@ -384,5 +384,13 @@ export const toolUseMutations: readonly Mutation[] = [
     to: "if (!row?.summary || ",
     test: "tool_use/placeholders_test.ts",
     named: "substituteSummaries() > gives the very same objects back where there is no digest (AI SDK, JSON)",
+  },
+  {
+    guarantee: "secrets are masked in the very form that is kept",
+    file: "src/tool_use/digest.ts",
+    from: 'const [line = ""] = await masker.mask([neutralLine(said)]);',
+    to: 'const [line = ""] = [neutralLine(said)];',
+    test: "tool_use/digest_test.ts",
+    named: "is masked with its lines and as the one line that is kept",
   },
 ];

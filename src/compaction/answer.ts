@@ -8,7 +8,8 @@
  */
 
 import { requestFailure } from "../summary/failure.ts";
-import { isUnseen, withoutUnseen } from "../tool_use/text.ts";
+import { isUnseen } from "../tool_use/text.ts";
+import { withoutUnseen } from "../summary/text.ts";
 import type { Completion } from "../types.ts";
 
 /** A summary as it came back. */

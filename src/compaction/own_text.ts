@@ -7,7 +7,7 @@
  * @module
  */
 
-import { withoutUnseen } from "../tool_use/text.ts";
+import { withoutUnseen } from "../summary/text.ts";
 
 /** Anything that could begin or end a frame of ours, whatever else than letters and digits stands between its words. */
 const FRAMES = /\[(?=[^\p{L}\p{N}]*(?:end[^\p{L}\p{N}]+of[^\p{L}\p{N}]+)?waymark)/giu;

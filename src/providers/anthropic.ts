@@ -132,8 +132,7 @@ function createConnection(options: Pick<AnthropicOptions, "apiKey" | "baseURL">,
     );
   }
   if (!URL.canParse(baseURL)) {
-    const shown = JSON.stringify(baseURL);
-    throw new WaymarkError("invalid-option", `Cannot use ${user}: the base URL ${shown} is not a URL`);
+    throw new WaymarkError("invalid-option", `Cannot use ${user}: ${JSON.stringify(baseURL)} is not a URL`);
   }
   let client: Anthropic | undefined;
   const connect = async (name: string): Promise<Anthropic> => {
@@ -157,9 +156,7 @@ function createConnection(options: Pick<AnthropicOptions, "apiKey" | "baseURL">,
   };
 }
 
-type StopReason = Completion["stopReason"];
-
-const STOP_REASONS: ReadonlyMap<string | null, StopReason> = new Map<string | null, StopReason>([
+const STOP_REASONS = new Map<string | null, Completion["stopReason"]>([
   ["end_turn", "end"],
   ["stop_sequence", "end"],
   ["max_tokens", "max_tokens"],
@@ -201,7 +198,9 @@ function readError(
   { name, apiKey, baseURL }: { name: string; apiKey: string; baseURL: string },
 ): WaymarkError {
   const { status, apiMessage, headers, message } = error as Partial<InstanceType<typeof Anthropic.APIError>>;
-  const hide = (text: string): string => cleanText(text.replaceAll(apiKey, "[key]"));
+  // A provider may echo the key as it was given, or cleaned.
+  const hide = (text: string): string =>
+    cleanText(text.replaceAll(apiKey, "[key]")).replaceAll(cleanText(apiKey) || apiKey, "[key]");
   if (typeof status === "number") {
     const said = apiMessage ?? message?.replace(/^\d+ /, "") ?? "";
     const wait = headers?.get("retry-after");

@@ -87,7 +87,10 @@ function reverseBits(value: number): number {
 
 /** A name or a note as one plain line, at most `max` UTF-16 code units, never cut inside a character. */
 export function cutName(text: string, max: number = MAX_NAME): string {
-  const line = text.slice(0, max * 4).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").replace(/\p{Cf}/gu, "")
+  const line = text.slice(0, max * 4).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").replace(
+    /[\p{Cf}\p{DI}]/gu,
+    "",
+  )
     .trim();
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }

@@ -152,7 +152,7 @@ function regionsOf(all: readonly Open[], merges: boolean): Region[] {
 
 /** A name as it is told: empty where nothing of it may be. */
 function nameOf(kind: RegionKind, name: string): string {
-  return cutName(isText(kind) ? hideTokens(name) : name);
+  return cutName(isText(kind) ? hideTokens(cutName(name, name.length)) : name);
 }
 
 /** Whether a name is text of the file rather than a word of its code. */

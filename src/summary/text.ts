@@ -15,9 +15,17 @@ const SPACES = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
 /** Characters that show nothing or reorder text. Joiners stay, for emoji and the scripts that need them. */
 const HIDDEN = /(?![\u200c\u200d])\p{Cf}/gu;
 
+/** What shows nothing, where no script and no emoji needs it. */
+const UNSEEN = /(?<=\p{ASCII})[\p{DI}\p{Cf}]+(?=\p{ASCII})/gu;
+
 /** The text as one line: no line breaks, no control or hidden characters, no lone surrogates, single spaces. */
 export function cleanText(text: string): string {
-  return text.toWellFormed().replace(HIDDEN, "").replace(SPACES, " ").trim();
+  return withoutUnseen(text.toWellFormed().replace(HIDDEN, "")).replace(SPACES, " ").trim();
+}
+
+/** The text without what shows nothing between plain letters: it would hide a frame or a secret from whoever looks for one. */
+export function withoutUnseen(text: string): string {
+  return text.replace(UNSEEN, "");
 }
 
 /** At most `max` UTF-16 code units, cut at a word with an ellipsis; inside a word only where there is no space near. */

@@ -11,11 +11,11 @@
 import { ask } from "../summary/ask.ts";
 import { requestFailure } from "../summary/failure.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
-import { cleanText, cutText } from "../summary/text.ts";
+import { cleanText, cutText, withoutUnseen } from "../summary/text.ts";
 import { freshToken } from "../summary/token.ts";
 import type { Completion, CompletionModel } from "../types.ts";
 import { type Excerpt, MARGIN, wholeEnd } from "./excerpt.ts";
-import { type DigestText, digestText, isUnseen, neutralLine, withoutUnseen } from "./text.ts";
+import { type DigestText, digestText, isUnseen, neutralLine } from "./text.ts";
 
 /** How many words are asked for. */
 const WORDS = 150;

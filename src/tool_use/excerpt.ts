@@ -5,7 +5,7 @@
  * @module
  */
 
-import { withoutUnseen } from "./text.ts";
+import { withoutUnseen } from "../summary/text.ts";
 
 const encoder = new TextEncoder(), buffer = new Uint8Array(1 << 16);
 /** Code units that fit into the buffer whatever they are. */

@@ -8,6 +8,7 @@
  */
 
 import { clean } from "../file_map.ts";
+import { withoutUnseen } from "../summary/text.ts";
 
 /** Most code points of a digest that are kept, the ellipsis of a cut one included. */
 export const MAX_DIGEST = 800;
@@ -19,14 +20,6 @@ const WORD = 80;
 
 /** What begins a tag, or one of the marks that chat templates are made of. */
 const TAG = /<(?=[\s\p{M}\p{DI}]*[/!?|\p{L}])/gu;
-/** What shows nothing, where no script and no emoji needs it. */
-const UNSEEN = /(?<=\p{ASCII})[\p{DI}\p{Cf}]+(?=\p{ASCII})/gu;
-
-/** The text without what shows nothing between plain letters: it would hide a frame or a secret from whoever looks for one. */
-export function withoutUnseen(text: string): string {
-  return text.replace(UNSEEN, "");
-}
-
 /** Whether a text shows nothing at all. */
 export function isUnseen(text: string): boolean {
   return /^[\s\p{Cc}\p{DI}\p{Cf}…]*$/u.test(text);

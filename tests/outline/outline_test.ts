@@ -228,6 +228,17 @@ describe("names and notes of the outline", () => {
     assertEquals(summary.regions[0]!.note, "Uses [masked] to ring.");
   });
 
+  it("hold no secret that a character which shows nothing splits, to a program or to the eye", async () => {
+    for (const unseen of ["\u200b", "\u200d", "\u034f", "\u3164", "\ufe0f", "\u2060"]) {
+      const split = token.slice(0, 12) + unseen + token.slice(12);
+      const text = `describe("uses ${split}", () => {\n  x();\n  y();\n  z();\n});\nfunction f() {\n}\n`;
+      for (const summary of [await summarize("a.ts", text), await summarize("a.md", `# Uses ${split} now\n\na\nb\n`)]) {
+        const shown = JSON.stringify(summary).replace(/[\p{DI}\p{Cf}]/gu, "");
+        assert(summary!.regions.length > 0 && !shown.includes(token.slice(4)), shown);
+      }
+    }
+  });
+
   it("hold no part of a secret in the paragraph either, which cuts names", async () => {
     const text = `test("${"n".repeat(40)} ${token}", () => {\n  x();\n});\nexport function ring() {\n}\n`;
     const { prose } = (await summarize("a.ts", text))!;

@@ -578,8 +578,10 @@ describe("what comes back", () => {
     const token = "ghp_" + "a1B2c3".repeat(6);
     const key = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + "MIIEowIBAAKC\n".repeat(12) + "-----END RSA PRIVATE" +
       " KEY-----";
-    const summary = await succeed([proseOnly(`A ${token.slice(0, 9)}\u200b${token.slice(9)} and ${key}.`)]);
-    assertEquals(summary.prose, `A ${MASK} and ${MASK}.`);
+    for (const hidden of ["\u200b", "\u200d", "\u034f", "\u3164", "\ufe0f"]) {
+      const summary = await succeed([proseOnly(`A ${token.slice(0, 9)}${hidden}${token.slice(9)} and ${key}.`)]);
+      assertEquals(summary.prose, `A ${MASK} and ${MASK}.`);
+    }
   });
 
   it("is nothing, and nothing is spent, where secrets could not be masked", async () => {
