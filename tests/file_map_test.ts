@@ -292,7 +292,10 @@ describe("who made a map", () => {
 
   it("goes with what was left out", () => {
     assertStringIncludes(made({ maker: "model:m", dropped: 3 }), "3 unusable rows are left out.");
-    assertStringIncludes(made({ maker: "outline", omitted: 12 }), "12 of the most deeply nested entries are left out.");
+    assertStringIncludes(
+      made({ maker: "outline", omitted: 12 }),
+      "12 entries are left out, the most deeply nested first, of one depth the shortest.",
+    );
     assert(!made({ dropped: 0, omitted: 0 }).includes("left out"));
   });
 
