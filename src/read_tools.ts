@@ -68,7 +68,9 @@ export function watchReadTools(
     look(args, result) {
       if (settled) return;
       const isLong = attempt(() => {
-        if (!FILE.test(dialect.parse(args)?.path ?? "") || codec.failed?.(result)) return false;
+        // A path and numbers: with a pattern, or a text to write, it is another tool.
+        const words = Object.values(Object(args)).filter((value) => value != null && typeof value !== "number");
+        if (words.length !== 1 || !FILE.test(dialect.parse(args)?.path ?? "") || codec.failed?.(result)) return false;
         return countLines(codec.text(result) ?? "") > MANY_LINES;
       });
       if (isLong) close();

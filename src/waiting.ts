@@ -51,12 +51,16 @@ export function createDeadline(
     clearTimeout(timer);
     given?.removeEventListener("abort", abort);
   };
-  const fire = (reason: unknown): void => (end(), own.abort(reason)), abort = (): void => fire(given?.reason);
+  const fire = (reason: unknown): void => {
+    if (!ended.signal.aborted) own.abort(reason);
+    end();
+  };
+  const abort = (): void => fire(given?.reason);
   const late = (): void => fire(new DOMException("The time is over", "TimeoutError"));
-  given?.addEventListener("abort", abort, { once: true });
-  if (given?.aborted) abort();
-  else if (clock) clock.sleep(most, ended.signal).then(late, () => {}); // ended before its time
+  if (clock) clock.sleep(most, ended.signal).then(late, () => {}); // ended before its time
   else timer = setTimeout(late, most);
+  if (given?.aborted) abort();
+  else given?.addEventListener("abort", abort, { once: true });
   return { signal: own.signal, end };
 }
 

@@ -173,7 +173,7 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
     add(event) {
       const counted = COUNTED[event.type as keyof typeof COUNTED];
       if (counted) sums[counted]++;
-      if ("tokensSaved" in event) sums.tokensSaved += event.tokensSaved;
+      if (event.type !== "digest" && "tokensSaved" in event) sums.tokensSaved += event.tokensSaved;
       else if (event.type === "tokens") {
         sums.tokensSpent += event.input + event.output + event.cacheRead + event.cacheWrite;
       } else if (event.type === "cache" && event.what === "write-skipped") sums.writesSkipped++;

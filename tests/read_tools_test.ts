@@ -28,6 +28,17 @@ describe("a watch for read tools", () => {
     assertEquals([watch.settled, said], [true, [MISSING]]);
   });
 
+  it("takes no other tool for one that reads, however long a file's text it gives", () => {
+    for (const rest of [{ edits: [] }, { content: "x" }, { pattern: "a" }, { recursive: true }]) {
+      const { watch, said } = watching();
+      watch.look({ path: "a.ts", ...rest }, code(300));
+      assertEquals([watch.settled, said], [false, []]);
+    }
+    const { watch, said } = watching();
+    watch.look({ path: "a.ts", offset: 1, limit: undefined }, code(300));
+    assertEquals([watch.settled, said], [true, [MISSING]]);
+  });
+
   it("says nothing once a read tool was met, nor where it looks for none", () => {
     for (const names of [["read_file"], []]) {
       const { watch, said } = watching(names);

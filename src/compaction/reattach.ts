@@ -49,7 +49,7 @@ export function renderReattached(
   const text = (more: readonly string[]): string => [HEAD, ...parts, ...more, END].join("\n");
   for (const file of files) {
     const rows = given.filter((row) => row.file === file), gone = rows.filter(leaves);
-    const last = gone.at(-1)!, map = gone.findLast(({ kind }) => kind === "map");
+    const last = gone.at(-1)!, map = gone.findLast(({ kind, hash }) => kind === "map" && hash === last.hash);
     const lines = rows.filter(({ kind, hash }) => kind === "lines" && hash === last.hash);
     const seen = without(mergeSpans(lines.filter(leaves)), lines.filter((row) => !leaves(row)));
     const isHeld = rows.some((row) => row.kind === "map" && row.hash === map?.hash && !leaves(row));

@@ -16,8 +16,10 @@ const WITHIN = ["functionResponse", "toolResponse", "toolResult", "toolInvocatio
 
 /** Whether a result of the message is missing among what was read of it. */
 export function hasUnread(message: Fields, { role, pieces }: Reading): boolean {
-  const read = new Set(pieces.flatMap((piece) => piece.kind === "result" ? [piece.id] : []));
-  if (role === "tool" && read.size === 0) return true;
+  const read = new Set(pieces.flatMap((piece) => piece.kind === "result" || piece.kind === "call" ? [piece.id] : []));
+  if (role === "tool" && pieces.every(({ kind }) => kind !== "result")) {
+    return !isEmpty(message["content"]);
+  }
   const parts = LISTS.flatMap((name) => Array.isArray(message[name]) ? message[name] as unknown[] : []);
   const isUnread = (value: unknown): boolean => {
     const part = fields(value), id = IDS.map((name) => part[name]).find((id) => typeof id === "string");
@@ -39,4 +41,8 @@ function holdsSomething(part: Fields): boolean {
 
 function fields(value: unknown): Fields {
   return typeof value === "object" && value !== null ? value as Fields : {};
+}
+
+function isEmpty(content: unknown): boolean {
+  return Array.isArray(content) && content.length === 0;
 }

@@ -49,6 +49,9 @@ export function createRoots(own: readonly Folder[], tell: (problem: unknown) => 
     for (const problem of [...problems.values()].slice(0, MAX_TOLD)) tell(problem);
     if (problems.size > MAX_TOLD) cannot(`${problems.size - MAX_TOLD} more of them cannot be used`);
     if (problems.size && !folders.length) cannot("none of those it names can be used; no folder may be read");
+    else if (folders.length && !commonFolders(own, folders).length) {
+      cannot("all it names lie outside of --root; no folder may be read");
+    }
     return folders;
   };
   const ask = async (list: ListRoots, mine: number): Promise<void> => {

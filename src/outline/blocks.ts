@@ -11,6 +11,12 @@ import { endRow, type Entry, toEntry } from "./entries.ts";
 /** So many lines must a constant have, and a statement. */
 const LONG_CONSTANT = 3, LONG_STATEMENT = 5;
 
+/** A character of a name, in any script; also what could not be decoded. */
+const LETTER = "[\\p{L}\\p{N}\\p{M}_$\\ufffd]";
+const CALL = new RegExp(`^\\s*(?:${LETTER}|\\.)+\\s*(?:\\(|do\\b)`, "u");
+const CALLEE = new RegExp(`^\\s*((?:${LETTER}|\\.)+)[\\s(]*(?:(["'\`])(.{1,160}?)\\2|([\\w:.]{1,80}))?`, "u");
+const LAST_NAME = new RegExp(`(${LETTER}+(?:\\.${LETTER}+)*)[^\\p{L}\\p{N}\\p{M}_$\\ufffd]*$`, "u");
+
 const TESTS =
   /^(?:(?:test|it|describe|context|suite|specify|Deno\.test|bench|feature|scenario)(?:\.\w+)*|\w+\.(?:test|describe|context))$/;
 
@@ -26,10 +32,9 @@ export function readBlock(node: Node, source: string): Entry | undefined {
     return length >= LONG_STATEMENT ? toEntry(node, "other", /^[\w:]+!/.exec(text)?.[0] ?? "") : undefined;
   }
   if (node.type === "if_statement") return /^if\s+__name__/.test(text) ? toEntry(node, "other", "__main__") : undefined;
-  const call = node.type === "call" || /^\s*[\w.$]+\s*(?:\(|do\b)/.test(text) ? node : undefined;
+  const call = node.type === "call" || CALL.test(text) ? node : undefined;
   if (call) {
-    const [, callee = "", , title = "", rest = ""] =
-      /^\s*([\w.$]+)[\s(]*(?:(["'`])(.{1,160}?)\2|([\w:.]{1,80}))?/.exec(text) ?? [];
+    const [, callee = "", , title = "", rest = ""] = CALLEE.exec(text) ?? [];
     if (TESTS.test(callee)) {
       const first = title || rest || /^[^\n]*?(["'`])(.{1,160}?)\1/.exec(text)?.[2];
       return toEntry(node, "test", first ?? callee, { hasMembers: false });
@@ -49,5 +54,5 @@ function constantName(text: string): string | undefined {
   const head = /^[^=]*/.exec(text)![0], pattern = /^(?:export\s+)?(?:const|let|var)\s*([{[][^=]*)/.exec(head)?.[1];
   if (pattern) return pattern.replace(/\s+/g, " ").trim();
   const before = head.split(/(?<!:):(?!:)/)[0]!;
-  return /([\w$]+(?:\.[\w$]+)*)[^\w$]*$/.exec(before.replace(/\[[^\]]*\]\s*$/, ""))?.[1];
+  return LAST_NAME.exec(before.replace(/\[[^\]]*\]\s*$/, ""))?.[1];
 }

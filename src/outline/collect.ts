@@ -25,10 +25,12 @@ export const LONG_FUNCTION = 60;
 /** And itself at least so many. */
 const INNER_FUNCTION = 5;
 /** What a damaged tree can take for a name. */
-const NOT_NAMES = /^(?:function|const|let|var|if|for|while|switch|return|catch|else|throw|await|case)$/;
+const NOT_NAMES = /^(?:function|if|for|while|switch|return|catch|else|throw|await|case)$/;
 
 /** Stands in a text for what is no UTF-8. To a grammar it ends a name. */
 const UNDECODED = "\ufffd";
+/** How far from its middle a name is looked for, in UTF-16 code units. */
+const LONGEST_NAME = 200;
 
 const TESTS = /\b(?:describe|it|test|suite|context|specify)(?:\.\w+)*(?:\s*\(|\s+["'])/;
 const TEST_START = /^\s*(?:describe|it|test|suite|context|specify|bench)\b/;
@@ -46,18 +48,19 @@ export function collect(
     start: entry.start + 1,
     end: entry.end + 1,
     kind: entry.kind,
-    name: source.includes(UNDECODED) ? wholeName(entry.name, lines[entry.line]!) : entry.name,
+    name: wholeName(entry, source),
     note: noteOf(entry, { lines, source, grammar }),
     line: entry.line + 1,
   }));
 }
 
-/** A name as its line has it, with what a grammar has cut off where a character could not be decoded. */
-function wholeName(name: string, line: string): string {
-  for (const [run] of line.matchAll(/[\p{L}\p{N}_$\ufffd]+/gu)) {
-    if (run === name || run.includes(UNDECODED) && (run.startsWith(name) || run.endsWith(name))) return run;
-  }
-  return name;
+/** A name with what a grammar has cut off where a character could not be decoded. */
+function wholeName({ name, at }: Entry, source: string): string {
+  if (at === undefined || !source.includes(UNDECODED)) return name;
+  const before = /[\p{L}\p{N}_$\ufffd]*\ufffd$/u.exec(source.slice(Math.max(0, at - LONGEST_NAME), at))?.[0] ?? "";
+  const end = at + name.length,
+    after = /^\ufffd[\p{L}\p{N}_$\ufffd]*/u.exec(source.slice(end, end + LONGEST_NAME))?.[0] ?? "";
+  return before + name + after;
 }
 
 function readAll(root: Node, grammar: Grammar, source: string): Entry[] {
@@ -77,7 +80,7 @@ function readAll(root: Node, grammar: Grammar, source: string): Entry[] {
   for (const node of blocks.size ? root.namedChildren : []) {
     if (!node || !blocks.has(node.type)) continue;
     const entry = readBlock(node, source);
-    if (entry && !NOT_NAMES.test(entry.name) && !taken.has(`${entry.start} ${entry.end}`)) entries.push(entry);
+    if (entry && !taken.has(`${entry.start} ${entry.end}`)) entries.push(entry);
   }
   return entries.concat(blocks.size && TESTS.test(source) ? readInnerTests(root, source) : []);
 }

@@ -13,8 +13,9 @@ export interface Entry {
   readonly name: string;
   readonly start: number;
   end: number;
-  /** Row of the name. */
+  /** Row of the name, and where it begins in UTF-16 code units, where it is a word of the text. */
   readonly line: number;
+  readonly at?: number | undefined;
   /** Where the text of the declaration begins and where its body does, in UTF-16 code units. */
   readonly from: number;
   readonly body: number;
@@ -71,6 +72,7 @@ export function toEntry(
     start: startRow(span),
     end: endRow(last),
     line: typeof name === "string" ? node.startPosition.row : name.startPosition.row,
+    at: typeof name !== "string" && name.text === label ? name.startIndex : undefined,
     from: node.startIndex,
     body: body && body.startIndex > node.startIndex ? body.startIndex : node.endIndex,
     isBare: options.isBare ?? false,

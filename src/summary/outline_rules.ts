@@ -87,11 +87,8 @@ function reverseBits(value: number): number {
 
 /** A name or a note as one plain line, at most `max` UTF-16 code units, never cut inside a character. */
 export function cutName(text: string, max: number = MAX_NAME): string {
-  const line = text.slice(0, max * 4).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").replace(
-    /[\p{Cf}\p{DI}]/gu,
-    "",
-  )
-    .trim();
+  const line = text.slice(0, max * 4).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .replace(/\p{Cf}|(?<=\p{ASCII})\p{DI}+(?=\p{ASCII})/gu, "").trim();
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }
 
@@ -102,7 +99,7 @@ export interface OutlineContents {
   readonly more: number;
 }
 
-/** What {@linkcode outlineProse} is told of the file: its extension without the dot, its lines, who read it. */
+/** What the paragraph tells of the file. */
 export interface OutlineFacts {
   readonly extension: string;
   readonly lines: number;

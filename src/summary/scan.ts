@@ -111,7 +111,7 @@ export function scan(text: string, extension: string): Region[] {
 function goesOn(inner: Open, line: string, style: Style): boolean {
   if (inner.isClosed && line.startsWith("}")) return false; // what it is in closes
   inner.isClosed ||= /^[\])}]+[;,]*(?:\s*\/\/.*)?$/.test(line);
-  inner.name ||= /^\}\s*([\w$]+)/.exec(line)?.[1] ?? "";
+  inner.name ||= /^\}\s*([\w$\u0080-\uffff]+)/.exec(line)?.[1] ?? "";
   return style.goesOn.test(line) || style.label.test(line) || (style.clauses && line.startsWith(`${inner.name} `));
 }
 

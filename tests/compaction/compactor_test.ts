@@ -9,6 +9,7 @@ import type { Compactor } from "../../src/compaction/compactor_types.ts";
 import { CLEARED } from "../../src/compaction/clearing.ts";
 import { estimateTokens } from "../../src/compaction/estimate.ts";
 import { isSummaryText, LEFT_OUT } from "../../src/compaction/own_text.ts";
+import { renderReattached } from "../../src/compaction/reattach.ts";
 import { anthropicShape } from "../../src/compaction/shapes.ts";
 import type { Summarizing, SummaryInput } from "../../src/compaction/summarize.ts";
 import type {
@@ -22,7 +23,7 @@ import { WaymarkError } from "../../src/errors.ts";
 import { createSession } from "../../src/session.ts";
 import { createWaymark } from "../../src/waymark.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import type { Session } from "../../src/session_types.ts";
+import type { Given, Session } from "../../src/session_types.ts";
 import type { DigestRow } from "../../src/tool_use/types.ts";
 import { faults, HOSTS, play, steps } from "./histories.ts";
 
@@ -841,6 +842,17 @@ describe("maps of files in play", () => {
       "partly.ts, 300 lines, of which 1-2, 5-9 were read:",
     ]);
     assert(!String(maps!["content"]).includes("no longer in this conversation"));
+  });
+
+  it("are of the version whose lines they come with: an older one's map is left out", () => {
+    const row = { file: "/f.ts", path: "f.ts", turn: 1 } as const;
+    const map = "[waymark map: 100 lines, none are shown here]\n1-100  function  old\n[end of waymark map]";
+    const given: Given[] = [
+      { ...row, kind: "map", hash: "h1", lines: 100, start: 0, end: 0, text: map, callId: "a" },
+      { ...row, kind: "lines", hash: "h2", lines: 10, start: 1, end: 5, text: "1\n2\n3\n4\n5", callId: "b" },
+    ];
+    const rules = { leaving: new Set(["a", "b"]), tokens: 1_000, measure: () => 1 };
+    assertEquals(renderReattached(given, rules)!.split("\n").slice(1, -1), ["f.ts, 10 lines, of which 1-5 were read:"]);
   });
 
   it("stay within their budget, each map whole or not there, and never make a summary larger than its span", async () => {

@@ -154,6 +154,7 @@ const known: readonly [shape: string, what: string, message: HostMessage, facts:
     role: "tool",
     content: [{ type: "tool-result", toolCallId: "c1", toolName: "run", output: { type: "json", value: { a: 1 } } }],
   }, { role: "tool", answers: ["c1"], results: ['{"a":1}'] }],
+  ["ai-sdk", "a tool's without anything in it", { role: "tool", content: [] }, { answers: [] }],
   ["ai-sdk", "a denied one", {
     role: "tool",
     content: [{ type: "tool-result", toolCallId: "c1", toolName: "run", output: { type: "execution-denied" } }],
@@ -161,6 +162,11 @@ const known: readonly [shape: string, what: string, message: HostMessage, facts:
 ];
 
 describe("a message", () => {
+  it("of Responses is known: a call that holds an output of its own", () => {
+    const message = { type: "computer_call", call_id: "c", action: {}, output: [] } as unknown as HostMessage;
+    assertEquals(chooseShape("openai").facts(message).isUnknown, undefined);
+  });
+
   for (const [name, what, message, facts] of known) {
     it(`of ${name} is known: ${what}`, () => {
       const found = chooseShape(name as "anthropic").facts(message);

@@ -95,6 +95,14 @@ describe("a client's answer", () => {
       }
     }));
 
+  it("that names nothing within the server's own folders leaves nothing to read, and a person is told", () =>
+    inFolder(async (folder) => {
+      for (const name of ["one", "two"]) mkdirSync(join(folder, name));
+      const own = [toFolder(join(folder, "one"))], roots = [{ uri: pathToFileURL(join(folder, "two")).href }];
+      const told = ["Cannot have the client's folders: all it names lie outside of --root; no folder may be read"];
+      assertEquals(await after({ roots }, own), { real: [], told });
+    }));
+
   it("is taken by what its URLs say: escapes are of the name, and no name ends at a sign that is not escaped", () =>
     inFolder(async (folder) => {
       for (const name of ["a b", "c#", "d%20e", "f?"]) mkdirSync(join(folder, name, "deep"), { recursive: true });

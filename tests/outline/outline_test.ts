@@ -111,6 +111,28 @@ describe("lines, to the outline", () => {
   });
 });
 
+describe("names, to the outline,", () => {
+  it("are of any script, constants and calls too", async () => {
+    const text = "export const über = 1;\nexport const 名前 = 2;\nconst größe = {\n  a: 1,\n  b: 2,\n};\n" +
+      "überprüfe('x', () => {\n  a;\n  b;\n  c;\n});\n";
+    assertEquals(places((await summarize("a.ts", text))!.regions), [
+      "1-1 über",
+      "2-2 名前",
+      "3-6 größe",
+      "7-11 überprüfe x",
+    ]);
+  });
+
+  it("may be words that are no names elsewhere", async () => {
+    const python = "def var(a):\n    x = 1\n    return x\n\nclass A:\n    def let(self):\n        return 1\n";
+    assertEquals(places((await summarize("a.py", python))!.regions), ["1-3 var", "5-7 A", "6-7 let"]);
+    const tests = ["catch", "then", "if"].map((title) => `describe("${title}", () => {\n  a();\n  b();\n});\n`).join(
+      "",
+    );
+    assertEquals(places((await summarize("a.test.ts", tests))!.regions), ["1-4 catch", "5-8 then", "9-12 if"]);
+  });
+});
+
 describe("a file that is no UTF-8", () => {
   it("has its names whole, whatever a grammar takes for their end", async () => {
     const text = ["café7 = 1", "x = café", "straße = (a) => {\n  return a;\n}", "ö = 2"].map((line) =>
@@ -118,8 +140,14 @@ describe("a file that is no UTF-8", () => {
     );
     const source = new TextDecoder().decode(Uint8Array.from(text.join(""), (character) => character.charCodeAt(0)));
     const names = (await summarize("a.ts", source))!.regions.map(({ name }) => name);
-    for (const name of names) assert(["caf\ufffd7", "x", "stra\ufffde", "\ufffd"].includes(name), name);
-    assert(names.includes("caf\ufffd7") && names.includes("stra\ufffde"), names.join());
+    assertEquals(names, ["caf\ufffd7", "x", "stra\ufffde", "\ufffd"]);
+  });
+
+  it("has a name from where it is declared, not from another word of the line", async () => {
+    const text = "/* f\ufffdo */ export function f() {\n  return 1;\n}\n";
+    assertEquals(places((await summarize("a.ts", text))!.regions), ["1-3 f"]);
+    const go = "package a\n\nfunc G\ufffdt() int {\n\treturn 1\n}\n";
+    assert((await summarize("a.go", go))!.regions.some(({ name }) => name === "G\ufffdt"));
   });
 });
 
