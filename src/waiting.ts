@@ -26,7 +26,7 @@ export async function withSignal<Value>(promise: Promise<Value>, signal: AbortSi
   }
 }
 
-/** Beyond, runtimes fire a timer at once or throw. */
+/** Beyond it timers fire at once or throw. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** Fires when the time is over (a `TimeoutError`), or with another signal. */
