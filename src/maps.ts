@@ -23,10 +23,7 @@ export function createMaps(options: MapsOptions): Maps {
   const { summarizer } = options, { maxConcurrentCalls, ...others } = options.limits ?? {};
   const emit = quiet(options.onEvent);
   if (typeof summarizer?.summarize !== "function") {
-    throw new WaymarkError(
-      "invalid-option",
-      "Cannot make maps: the model makes none; see completionModel()",
-    );
+    throw new WaymarkError("invalid-option", "Cannot make maps: the model makes none; see completionModel()");
   }
   checkNumbers({ maxConcurrentCalls }, 1);
   checkNumbers(others, 0);
@@ -51,8 +48,10 @@ export function createMaps(options: MapsOptions): Maps {
       emit({ type: "miss", path: file.path, why: missed(file, refresh) });
       const { run } = await (runs ??= import("./runs.ts").then(({ createRuns }) => createRuns(options)));
       const map = await run(file, request);
-      if (settled.size >= MAX_SETTLED) settled.clear();
-      if (rank(map.maker) < rank(summarizer.maker)) settled.add(map.hash);
+      if (rank(map.maker) < rank(summarizer.maker)) {
+        if (settled.size >= MAX_SETTLED) settled.clear();
+        settled.add(map.hash);
+      }
       return { map, hit: false };
     },
   };

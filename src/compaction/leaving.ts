@@ -8,6 +8,7 @@
  * @module
  */
 
+import { attempting } from "../errors.ts";
 import type { Given, Session } from "../session_types.ts";
 import type { LineItem } from "./bonds.ts";
 
@@ -16,17 +17,9 @@ export function evictLeft(session: Session, line: readonly LineItem[], left: rea
   if (!left.length) return;
   const there = new Set(line.flatMap(({ facts }) => facts.answers));
   const isLost = ({ callId }: Given): boolean => callId === undefined || !there.has(callId);
+  const given = attempting()(() => session.toJSON().given) ?? []; // one of the host's own making may keep no record
   // What has no id goes with any eviction.
-  const lost = givenTo(session).filter(isLost).map(({ callId = "" }) => callId);
+  const lost = given.filter(isLost).map(({ callId = "" }) => callId);
   const ids = [...left.flatMap(({ facts }) => facts.answers), ...lost];
   if (ids.length) session.evict(ids);
-}
-
-/** What a session was given; nothing where it is one of the host's own making that keeps no record. */
-function givenTo(session: Session): readonly Given[] {
-  try {
-    return session.toJSON().given ?? [];
-  } catch {
-    return [];
-  }
 }

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { attempting } from "../errors.ts";
 import { clean } from "../file_map.ts";
 import { mergeSpans } from "../lines.ts";
 import type { Given, LineSpan, Session } from "../session_types.ts";
@@ -31,11 +32,7 @@ const END = "[end of waymark maps]";
 
 /** The text for what a session was given; `undefined` too where it is one of the host's own making that keeps no record. */
 export function reattached(session: Session, rules: ReattachRules): string | undefined {
-  try {
-    return renderReattached(session.toJSON().given, rules);
-  } catch {
-    return undefined;
-  }
+  return attempting()(() => renderReattached(session.toJSON().given, rules));
 }
 
 /** The text; `undefined` where nothing of a file leaves or fits. The files shown last come first. */

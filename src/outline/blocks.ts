@@ -6,16 +6,14 @@
  */
 
 import type { Node } from "web-tree-sitter";
-import { endRow, type Entry, toEntry } from "./entries.ts";
+import { endRow, type Entry, NAME_CHARACTERS, toEntry } from "./entries.ts";
 
 /** So many lines must a constant have, and a statement. */
 const LONG_CONSTANT = 3, LONG_STATEMENT = 5;
 
-/** A character of a name, in any script; also what could not be decoded. */
-const LETTER = "[\\p{L}\\p{N}\\p{M}_$\\ufffd]";
-const CALL = new RegExp(`^\\s*(?:${LETTER}|\\.)+\\s*(?:\\(|do\\b)`, "u");
-const CALLEE = new RegExp(`^\\s*((?:${LETTER}|\\.)+)[\\s(]*(?:(["'\`])(.{1,160}?)\\2|([\\w:.]{1,80}))?`, "u");
-const LAST_NAME = new RegExp(`(${LETTER}+(?:\\.${LETTER}+)*)[^\\p{L}\\p{N}\\p{M}_$\\ufffd]*$`, "u");
+const CALL = new RegExp(`^\\s*[${NAME_CHARACTERS}.]+\\s*(?:\\(|do\\b)`, "u");
+const CALLEE = new RegExp(`^\\s*([${NAME_CHARACTERS}.]+)[\\s(]*(?:(["'\`])(.{1,160}?)\\2|([\\w:.]{1,80}))?`, "u");
+const LAST_NAME = new RegExp(`([${NAME_CHARACTERS}]+(?:\\.[${NAME_CHARACTERS}]+)*)[^${NAME_CHARACTERS}]*$`, "u");
 
 const TESTS =
   /^(?:(?:test|it|describe|context|suite|specify|Deno\.test|bench|feature|scenario)(?:\.\w+)*|\w+\.(?:test|describe|context))$/;

@@ -8,7 +8,7 @@
 
 import type { Node } from "web-tree-sitter";
 import type { Region, RegionKind } from "../types.ts";
-import type { Entry } from "./entries.ts";
+import { type Entry, NAME_CHARACTERS } from "./entries.ts";
 import type { Grammar } from "./grammars.ts";
 import { commentAbove, docString, signature } from "./notes.ts";
 import { readBlock } from "./blocks.ts";
@@ -31,6 +31,7 @@ const NOT_NAMES = /^(?:function|if|for|while|switch|return|catch|else|throw|awai
 const UNDECODED = "\ufffd";
 /** How far from its middle a name is looked for, in UTF-16 code units. */
 const LONGEST_NAME = 200;
+const NAME_START = new RegExp(`^[${NAME_CHARACTERS}]+`, "u"), NAME_END = new RegExp(`[${NAME_CHARACTERS}]+$`, "u");
 
 const TESTS = /\b(?:describe|it|test|suite|context|specify)(?:\.\w+)*(?:\s*\(|\s+["'])/;
 const TEST_START = /^\s*(?:describe|it|test|suite|context|specify|bench)\b/;
@@ -56,10 +57,13 @@ export function collect(
 
 /** A name with what a grammar has cut off where a character could not be decoded. */
 function wholeName({ name, at }: Entry, source: string): string {
-  if (at === undefined || !source.includes(UNDECODED)) return name;
-  const before = /[\p{L}\p{N}_$\ufffd]*\ufffd$/u.exec(source.slice(Math.max(0, at - LONGEST_NAME), at))?.[0] ?? "";
-  const end = at + name.length,
-    after = /^\ufffd[\p{L}\p{N}_$\ufffd]*/u.exec(source.slice(end, end + LONGEST_NAME))?.[0] ?? "";
+  if (at === undefined) return name;
+  const end = at + name.length;
+  if (source[at - 1] !== UNDECODED && source[end] !== UNDECODED) return name;
+  const before = source[at - 1] === UNDECODED
+    ? NAME_END.exec(source.slice(Math.max(0, at - LONGEST_NAME), at))![0]
+    : "";
+  const after = source[end] === UNDECODED ? NAME_START.exec(source.slice(end, end + LONGEST_NAME))![0] : "";
   return before + name + after;
 }
 

@@ -45,6 +45,9 @@ const SINGLE_WRAPPERS: ReadonlySet<string> = new Set([
 const IDENTIFIER = /identifier$|^(?:constant|word|name|scope_resolution|variable)$/;
 const BODY = /body$|^(?:block|do_block|compound_statement|statement_block|declaration_list|class_body|template_body)$/;
 
+/** The characters of names in any script, what could not be decoded among them: the inside of a class, with the flag `u`. */
+export const NAME_CHARACTERS = "\\p{L}\\p{N}\\p{M}_$\\ufffd";
+
 /** What {@linkcode toEntry} may be told beside the node. */
 interface EntryOptions {
   readonly span?: Node | undefined;
