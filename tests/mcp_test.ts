@@ -318,7 +318,7 @@ describe("standard input and output", () => {
     inFolder(async (folder) => {
       put(folder, "a.ts", code(300));
       const ids = Array.from({ length: 100 }, (_, at) => at + 1);
-      for (const [reader, capabilities] of [["cat", { roots: {} }], ["{ sleep 1; cat; }", {}]] as const) {
+      for (const [reader, capabilities] of [["cat", { roots: {} }], ["{ sleep 5; cat; }", {}]] as const) {
         const first = [{ ...hello, params: { ...hello.params, capabilities } }, {
           method: "notifications/initialized",
         }];
@@ -395,7 +395,7 @@ describe("standard input and output", () => {
       }
     }
 
-    const givenUp = /\nwaymark: Cannot answer 1 of the calls: the input ended 3 seconds ago\n$/;
+    const givenUp = /\nwaymark: Cannot answer 1 of the calls: the input has ended, and 3 seconds brought no answer\n$/;
 
     it("ends, when its input does, after some seconds, and says what was not answered", async () => {
       const told = await whileAsked(async ({ child, ended, stdout }) => {
@@ -404,6 +404,33 @@ describe("standard input and output", () => {
         assertEquals(stdout().trimEnd().split("\n").length, 1);
       });
       assertMatch(told, givenUp);
+    });
+
+    it("answers after its input has ended, however long the machine stood still meanwhile", async () => {
+      const map = { prose: "Adds things.", regions: [{ start: 1, end: 9, kind: "function", name: "f1", note: "" }] };
+      let pid = 0;
+      const api = await startMessagesApi({
+        replies: () => { // the server has it when it goes on
+          process.kill(pid, "SIGSTOP");
+          setTimeout(() => process.kill(pid, "SIGCONT"), 4000);
+          return message(JSON.stringify(map));
+        },
+      });
+      try {
+        await inFolder(async (folder) => {
+          put(folder, "a.ts", code(300));
+          const env = { ANTHROPIC_API_KEY: api.key, ANTHROPIC_BASE_URL: api.url };
+          const running = talk(["--root", folder, "--model", "claude-haiku-5-5"], { cwd: folder, env });
+          pid = running.child.pid!;
+          running.send(hello);
+          running.send(readOf("a.ts"));
+          running.child.stdin.end();
+          assertEquals(await running.ended, { code: 0, signal: null });
+          assertStringIncludes(running.stdout(), "Summary: Adds things.", running.stderr());
+        });
+      } finally {
+        await api.close();
+      }
     });
 
     it("ends at once by a signal, before its input ends and after", async () => {

@@ -1,8 +1,8 @@
 /**
  * The server on standard input and output, and how it ends there.
  *
- * Promised: what came in before the input ended is answered, in the time there is for it; a signal, or an output that nobody
- * reads, ends it at once. Nothing is left running behind.
+ * Promised: what came in before the input ended is answered, unless no answer comes for some seconds; a signal, or an output
+ * that nobody reads, ends it at once. Nothing is left running behind.
  *
  * @module
  */
@@ -13,8 +13,9 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { McpServerOptions, McpTransport } from "./options.ts";
 import { serveMcp } from "./server.ts";
 
-/** How long what is under way may take once the input has ended, in milliseconds. */
-const GRACE_MS = 3000;
+/** How long nothing may be answered once the input has ended, in seconds. */
+const GRACE_S = 3;
+const STEPS_A_SECOND = 10;
 
 /** A message of the protocol: a request has both, an answer an id alone. */
 interface Message {
@@ -27,6 +28,8 @@ interface Message {
 interface Stdio extends McpTransport {
   /** Requests of the client that have no answer yet. */
   readonly open: readonly unknown[];
+  /** Whether an answer waits for the client to read. */
+  isWriting(): boolean;
   /** Nothing comes in any more: resolves when every request is answered. */
   answered(): Promise<void>;
   /** Whether it ended by itself, with what it could not go on from. */
@@ -47,17 +50,24 @@ export async function serveStdio(options: McpServerOptions, onStart: () => void)
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
   const stdio = createStdio(), serving = await serveMcp(stdio, options);
   onStart();
-  let timer: ReturnType<typeof setTimeout> | undefined, isLate = false;
+  let timer: ReturnType<typeof setInterval> | undefined, isLate = false;
   const answered = ended.promise.then(async () => {
-    timer = setTimeout(() => (isLate = true, end()), GRACE_MS);
+    let steps = 0, before = Infinity;
+    // In steps, so that only time counts in which the process could go on: not that in which it, or the machine, was stopped.
+    timer = setInterval(() => {
+      const { length } = stdio.open;
+      steps = stdio.isWriting() || length < before ? 0 : steps + 1;
+      before = length;
+      if (steps >= GRACE_S * STEPS_A_SECOND) isLate = true, end();
+    }, 1000 / STEPS_A_SECOND);
     await stdio.answered();
     await new Promise<void>((written) => stdout.write("", () => written()));
   });
   await Promise.race([stop.promise, serving.closed, answered]);
-  clearTimeout(timer);
+  clearInterval(timer);
   const { length } = stdio.open;
   if (isLate && length) {
-    options.onNotice?.(`Cannot answer ${length} of the calls: the input ended ${GRACE_MS / 1000} seconds ago`);
+    options.onNotice?.(`Cannot answer ${length} of the calls: the input has ended, and ${GRACE_S} seconds brought no answer`);
   }
   await serving.close();
   return !stdio.hasFailed();
@@ -66,7 +76,7 @@ export async function serveStdio(options: McpServerOptions, onStart: () => void)
 function createStdio(): Stdio {
   const inner = new StdioServerTransport(), open: unknown[] = [], asked = new Set<number>();
   const answered = Promise.withResolvers<void>();
-  let hasEnded = false, isClosed = false, hasFailed = false;
+  let hasEnded = false, isClosed = false, hasFailed = false, writing = 0;
   const settle = (): void => {
     if (hasEnded && !open.length) answered.resolve();
   };
@@ -82,12 +92,14 @@ function createStdio(): Stdio {
   };
   const stdio: Stdio = {
     open,
+    isWriting: () => writing > 0,
     start: () => inner.start(),
     async send(message) {
       const { id, method, params } = message as Message, isRequest = method !== undefined && id !== undefined;
       if (isRequest) asked.add(Number(id));
       else if (method === "notifications/cancelled") asked.delete(Number(params?.requestId));
-      await inner.send(message);
+      writing++;
+      await inner.send(message).finally(() => writing--);
       if (method === undefined) drop(id);
       else if (isRequest && hasEnded) refuse(Number(id));
     },
