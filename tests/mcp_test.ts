@@ -395,7 +395,7 @@ describe("standard input and output", () => {
       }
     }
 
-    const givenUp = /\nwaymark: Cannot answer 1 of the calls: the input has ended, and 3 seconds brought no answer\n$/;
+    const givenUp = /\nwaymark: Cannot answer 1 of the calls: the input has ended, and no answer came for 3 seconds\n$/;
 
     it("ends, when its input does, after some seconds, and says what was not answered", async () => {
       const told = await whileAsked(async ({ child, ended, stdout }) => {

@@ -89,6 +89,14 @@ export const hostMutations: readonly Mutation[] = [
     named: "is not read so on Deno with leave for the folder only, where the system cannot be asked",
   },
   {
+    guarantee: "a machine that stood still is given its time",
+    file: "src/mcp/stdio.ts",
+    from: "steps === GRACE_S * STEPS_A_SECOND",
+    to: "steps === 0",
+    test: "mcp_test.ts",
+    named: "answers after its input has ended, however long the machine stood still meanwhile",
+  },
+  {
     guarantee: "repeated reads are given again where no host says what has left",
     file: "src/mcp/server.ts",
     from: "references = false }",

@@ -50,27 +50,36 @@ export async function serveStdio(options: McpServerOptions, onStart: () => void)
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
   const stdio = createStdio(), serving = await serveMcp(stdio, options);
   onStart();
-  let timer: ReturnType<typeof setInterval> | undefined, isLate = false;
+  let isLate = false;
   const answered = ended.promise.then(async () => {
-    let steps = 0, before = Infinity;
-    // In steps, so that only time counts in which the process could go on: not that in which it, or the machine, was stopped.
-    timer = setInterval(() => {
-      const { length } = stdio.open;
-      steps = stdio.isWriting() || length < before ? 0 : steps + 1;
-      before = length;
-      if (steps >= GRACE_S * STEPS_A_SECOND) isLate = true, end();
-    }, 1000 / STEPS_A_SECOND);
-    await stdio.answered();
+    const leave = watchAnswers(stdio, () => (isLate = true, end()));
+    await Promise.race([stop.promise, serving.closed, stdio.answered()]).finally(leave);
     await new Promise<void>((written) => stdout.write("", () => written()));
   });
   await Promise.race([stop.promise, serving.closed, answered]);
-  clearInterval(timer);
   const { length } = stdio.open;
   if (isLate && length) {
-    options.onNotice?.(`Cannot answer ${length} of the calls: the input has ended, and ${GRACE_S} seconds brought no answer`);
+    options.onNotice?.(
+      `Cannot answer ${length} of the calls: the input has ended, and no answer came for ${GRACE_S} seconds`,
+    );
   }
   await serving.close();
   return !stdio.hasFailed();
+}
+
+/**
+ * Tells when no answer has come for {@linkcode GRACE_S}, until it is left. Time in which the client did not read what was
+ * written is not counted, nor, as it goes by steps, time in which the process or the machine was stopped.
+ */
+function watchAnswers(stdio: Stdio, onLate: () => void): () => void {
+  let steps = 0, before = Infinity;
+  const timer = setInterval(() => {
+    const { length } = stdio.open;
+    steps = stdio.isWriting() || length < before ? 0 : steps + 1;
+    before = length;
+    if (steps === GRACE_S * STEPS_A_SECOND) onLate();
+  }, 1000 / STEPS_A_SECOND);
+  return () => clearInterval(timer);
 }
 
 function createStdio(): Stdio {
