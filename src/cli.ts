@@ -24,7 +24,7 @@ import {
   stats,
 } from "./cli/actions.ts";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
-import { isProgram, oneLine, runCommand, toWhole, VERSION } from "./cli/program.ts";
+import { isProgram, runCommand, toComplaint, toWhole, VERSION } from "./cli/program.ts";
 import { openSession } from "./cli/session_file.ts";
 import { outline } from "./outline.ts";
 import type { WaymarkOptions } from "./options.ts";
@@ -58,7 +58,7 @@ export async function main(argv: readonly string[], io: CommandIo = processIo())
     return await runCommand(createCommands(io), argv, io) ?? 0;
   } catch (error) {
     if (isBrokenPipe(error)) return 0;
-    io.complain(oneLine(error));
+    io.complain(toComplaint(error));
     return 1;
   }
 }
@@ -78,7 +78,7 @@ function createCommands(io: CommandIo): Command {
     program.command(usage).description(description).action(async (...given: unknown[]) => {
       const command = given.at(-1) as Command, [path = "", line = 0] = command.processedArgs as [string?, number?];
       const options = command.optsWithGlobals<Options>();
-      const tell = (problem: unknown): void => io.complain(oneLine(problem));
+      const tell = (problem: unknown): void => io.complain(toComplaint(problem));
       let hit = false;
       const kept = options.session === undefined ? undefined : openSession(options.session, tell);
       const waymark = createWaymark({

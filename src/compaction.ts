@@ -13,6 +13,7 @@ import { createCompactorOver } from "./compaction/compactor.ts";
 import { chooseShape } from "./compaction/shapes.ts";
 import { createSummarizing } from "./compaction/summarize.ts";
 import type { CompactorOptions, Notice } from "./compaction/types.ts";
+import { oneLine } from "./errors.ts";
 
 export type { Compactor, CompactorStats, GivenMessage, GivenRequest } from "./compaction/compactor_types.ts";
 export type {
@@ -80,5 +81,5 @@ export function createCompactor(options: CompactorOptions): Compactor {
 
 /** A notice as one line on stderr. */
 function print({ message }: Notice): void {
-  console.error(`waymark: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`);
+  console.error(`waymark: ${oneLine(message)}`);
 }

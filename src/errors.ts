@@ -75,6 +75,11 @@ export function attempting(
   };
 }
 
+/** A problem, or words, in one line: names may hold what breaks lines or steers a terminal. */
+export function oneLine(problem: unknown): string {
+  return String((problem as Error)?.message ?? problem).trim().replace(/\s*[\p{Cc}\p{Zl}\p{Zp}]+\s*/gu, " ");
+}
+
 /**
  * Refuses numbers that mean nothing: a limit that is no number would quietly be none. Throws a {@linkcode WaymarkError} of
  * code `invalid-option`. An option left out is fine, and so is `Infinity`.

@@ -151,8 +151,8 @@ export let hashNow: ((bytes: Uint8Array) => string) | undefined;
 let hashed = 0;
 
 /**
- * SHA-256 in lower-case hex. The first few go through WebCrypto, which needs nothing loaded; `node:crypto`, faster by the
- * call but 37 ms to load on Deno, is fetched beside the fourth.
+ * SHA-256 in lower-case hex. The first few go through WebCrypto, which loads nothing; `node:crypto`, faster but 37 ms to
+ * load on Deno, is fetched beside the fourth.
  */
 export async function sha256(bytes: Uint8Array): Promise<string> {
   if (hashNow) return hashNow(bytes);

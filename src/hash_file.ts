@@ -1,8 +1,7 @@
 /**
  * SHA-256 of a file in flat memory, for when the bytes themselves are not needed.
  *
- * Nothing on the way of a first read needs it (there the bytes are read once and hashed from the same buffer), so it is
- * loaded late.
+ * Loaded late: a first read hashes the bytes it has.
  *
  * @module
  */

@@ -24,6 +24,7 @@
  * @module
  */
 
+import { oneLine } from "./errors.ts";
 import type { HookSetup } from "./hook/answer.ts";
 import type { Runtime } from "./hook/settings.ts";
 import { exit, exitOnFault, type HookIo, isProgram, keepQuiet, processIo, programArguments } from "./hook/process.ts";
@@ -65,7 +66,7 @@ const HELP = `Usage: hook [options] < event.json
 export async function main(argv: readonly string[], io: HookIo = processIo()): Promise<number> {
   const { verbose, runtime, isSettings, deadlineMs, ...setup } = readArguments(argv);
   const tell = (words: string): void => {
-    if (verbose) io.complain(`waymark: ${words.replace(/\s+/g, " ")}`);
+    if (verbose) io.complain(`waymark: ${oneLine(words)}`);
   };
   try {
     if (argv.includes("--help")) await io.write(HELP);

@@ -29,7 +29,7 @@
 import process from "node:process";
 import { Command } from "commander";
 import { type CommandIo, isBrokenPipe, processIo } from "./cli/command_io.ts";
-import { isProgram, oneLine, runCommand, toWhole, VERSION } from "./cli/program.ts";
+import { isProgram, runCommand, toComplaint, toWhole, VERSION } from "./cli/program.ts";
 import type { McpServerOptions } from "./mcp/options.ts";
 import { serveMcp } from "./mcp/server.ts";
 import { serveStdio } from "./mcp/stdio.ts";
@@ -68,7 +68,7 @@ Exit codes: 0 ended by the client or a signal; 1 failed; 2 not understood.`;
  * ```
  */
 export async function main(argv: readonly string[], io: CommandIo = processIo()): Promise<number> {
-  const command = createCommand(), tell = (line: string): void => io.complain(`waymark: ${line}`);
+  const command = createCommand(), tell = (line: string): void => io.complain(toComplaint(line));
   try {
     const ended = await runCommand(command, argv, io);
     if (ended !== undefined) return ended;
@@ -78,7 +78,7 @@ export async function main(argv: readonly string[], io: CommandIo = processIo())
     return await serveStdio(options, () => tell(`reading files in ${where}; repeated reads ${repeated}`)) ? 0 : 1;
   } catch (error) {
     if (isBrokenPipe(error)) return 0;
-    io.complain(oneLine(error));
+    io.complain(toComplaint(error));
     return 1;
   }
 }

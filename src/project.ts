@@ -1,8 +1,8 @@
 /**
  * Where a path leads: the file's bytes, the key its map is kept under, and the cache it is kept in.
  *
- * Every file that may not be summarized is refused here, with an error that says why; the read guard takes a refusal as
- * "leave the read alone", the `summarize_file` tool shows it.
+ * Every file that may not be summarized is refused here, with an error that says why; the read guard then leaves
+ * the read alone, the `summarize_file` tool shows it.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * When a map is made: one run for a content, whoever asks for it, a deadline for the run, and a pause after a failure.
+ * When a map is made: one run for a content, whoever asks, a deadline for it, and a pause after a failure.
  *
  * @module
  */

@@ -5,7 +5,7 @@
  */
 
 import { compose } from "./compose.ts";
-import { quiet, WaymarkError } from "./errors.ts";
+import { oneLine, quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import { disk, diskFault } from "./files.ts";
 import { createMaps } from "./maps.ts";
@@ -198,7 +198,6 @@ function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent 
     }`;
     if (told.has(key)) return;
     told.add(key);
-    // The name of a file may hold line breaks and control characters, and a notice is one line.
-    onNotice({ ...notice, message: notice.message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ") });
+    onNotice({ ...notice, message: oneLine(notice) });
   };
 }

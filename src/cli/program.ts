@@ -6,6 +6,7 @@
 
 import process from "node:process";
 import { type Command, CommanderError, InvalidArgumentError } from "commander";
+import { oneLine } from "../errors.ts";
 import { disk } from "../files.ts";
 import type { CommandIo } from "./command_io.ts";
 
@@ -50,10 +51,9 @@ export function toWhole(value: string): number {
   return Math.min(Number(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** What went wrong, or is to be known, in one line. */
-export function oneLine(problem: unknown): string {
-  const { message = problem } = (problem ?? {}) as { message?: unknown };
-  return `waymark: ${String(message).trim().replace(/\s*[\r\n]+\s*/g, " ")}`;
+/** The line that tells a person what went wrong, or is to be known. */
+export function toComplaint(problem: unknown): string {
+  return `waymark: ${oneLine(problem)}`;
 }
 
 /** Whether a file is the program, by its `import.meta`. Node before 24.2 does not say so. */

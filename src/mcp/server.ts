@@ -20,7 +20,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { type McpExtra, mcpHandler, mcpSummarizeFile } from "../adapters/mcp.ts";
 import { VERSION } from "../cli/program.ts";
-import { quiet, WaymarkError } from "../errors.ts";
+import { oneLine, quiet, WaymarkError } from "../errors.ts";
 import { sha256 } from "../files.ts";
 import type { Waymark } from "../options.ts";
 import { outline } from "../outline.ts";
@@ -220,9 +220,4 @@ function teller(onNotice: ((line: string) => void) | undefined): (problem: unkno
     const line = oneLine(problem);
     if (told.size < 1000 && !told.has(line)) pass((told.add(line), line));
   };
-}
-
-function oneLine(problem: unknown): string {
-  const { message = problem } = (problem ?? {}) as { message?: unknown };
-  return String(message).trim().replace(/\s*[\p{Cc}\p{Zl}\p{Zp}]+\s*/gu, " ");
 }

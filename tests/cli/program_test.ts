@@ -1,7 +1,7 @@
 import { describe, it } from "node:test";
 import { Command, InvalidArgumentError } from "commander";
 import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
-import { isProgram, oneLine, runCommand, toWhole, VERSION } from "../../src/cli/program.ts";
+import { isProgram, runCommand, toComplaint, toWhole, VERSION } from "../../src/cli/program.ts";
 import { readText } from "../modules.ts";
 
 /** Runs a command with one of its own below: how it ended, and what was said where. */
@@ -63,10 +63,15 @@ describe("toWhole()", () => {
   });
 });
 
-describe("oneLine()", () => {
+describe("toComplaint()", () => {
   it("is one line of whatever it is", () => {
-    assertEquals(oneLine(new Error("one\n  two\r\n")), "waymark: one two");
-    assertEquals([oneLine("a"), oneLine(undefined), oneLine(7)], ["waymark: a", "waymark: undefined", "waymark: 7"]);
+    assertEquals(toComplaint(new Error("one\n  two\r\n")), "waymark: one two");
+    assertEquals(toComplaint(new Error("Cannot read a\u001b[2J\u2028b: \u009b1m")), "waymark: Cannot read a [2J b: 1m");
+    assertEquals([toComplaint("a"), toComplaint(undefined), toComplaint(7)], [
+      "waymark: a",
+      "waymark: undefined",
+      "waymark: 7",
+    ]);
   });
 });
 
