@@ -75,7 +75,7 @@ export function attempting(
   };
 }
 
-/** A problem, or words, in one line: names may hold what breaks lines or steers a terminal. */
+/** A problem, or words, in one line: a name may break lines, or steer a terminal. */
 export function oneLine(problem: unknown): string {
   return String((problem as Error)?.message ?? problem).trim().replace(/\s*[\p{Cc}\p{Zl}\p{Zp}]+\s*/gu, " ");
 }
