@@ -61,7 +61,7 @@ export type {
 } from "./src/session_types.ts";
 export { createWaymark } from "./src/waymark.ts";
 export type { Notice, Waymark, WaymarkOptions } from "./src/options.ts";
-export type { MapLimits } from "./src/map_maker.ts";
+export type { MapLimits } from "./src/map_types.ts";
 export { readGuideline, type ToolWords } from "./src/summarize_file.ts";
 export type {
   FileSummaries,

@@ -7,7 +7,7 @@
 import type { Conversation } from "./conversation.ts";
 import type { WaymarkEvent } from "./events.ts";
 import type { RenderMapOptions } from "./file_map.ts";
-import type { LoadedFile } from "./map_maker.ts";
+import type { LoadedFile } from "./map_types.ts";
 import type { Maps } from "./maps.ts";
 import type { NameRules } from "./probe.ts";
 import type { Project, Snapshot } from "./project_types.ts";

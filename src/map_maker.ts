@@ -5,63 +5,13 @@
  * @module
  */
 
-import type { SummaryCache } from "./cache/types.ts";
 import { WaymarkError } from "./errors.ts";
 import type { WaymarkEvent } from "./events.ts";
 import { isRegion, rank } from "./file_map.ts";
 import { countLines } from "./lines.ts";
-import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summarizer, Summary } from "./types.ts";
+import type { LoadedFile, MapsOptions } from "./map_types.ts";
+import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summary } from "./types.ts";
 import { withSignal } from "./waiting.ts";
-
-/** Limits on what maps may cost. */
-export interface MapLimits {
-  /** Deadline of a whole run, repairs and waiting included, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number;
-  /** Most requests to a model in the life of the instance. Default: no limit. */
-  readonly maxModelCalls?: number;
-  /** Most model runs at once. Default 4. */
-  readonly maxConcurrentCalls?: number;
-  /** How long a failed file is left alone, in milliseconds. Default 60,000. */
-  readonly retryAfterMs?: number;
-}
-
-/** What {@linkcode createMaps} works with. */
-export interface MapsOptions {
-  /** Makes the maps. */
-  readonly summarizer: Summarizer;
-  /** Checks what a model made. */
-  readonly audit?: OutlineParser | undefined;
-  /** Limits on cost. */
-  readonly limits?: MapLimits | undefined;
-  /** Time. Default: the machine's. */
-  readonly clock?: Pick<Clock, "now"> | undefined;
-  /** Told everything that happens. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-}
-
-/** A file whose content is known by its hash, and the place where its map is kept. */
-export interface LoadedFile {
-  /** The path as the caller gave it. */
-  readonly path: string;
-  /** SHA-256 of the bytes, lower-case hex. */
-  readonly hash: string;
-  /** The hashed bytes themselves; of a large file, the bytes there are now, with their own hash. */
-  readonly content: () => Promise<{ bytes: Uint8Array; hash: string }>;
-  /** The key it is kept under. */
-  readonly key: string;
-  /** Where it is kept. */
-  readonly cache: SummaryCache;
-}
-
-/** How a map is asked for. */
-export interface MapRequest {
-  /** The caller's abort. */
-  readonly signal?: AbortSignal | undefined;
-  /** Make a new one whatever the cache holds. Neither joins another run nor is joined. Default false. */
-  readonly refresh?: boolean;
-  /** Try even where a failure is recent. Default false. */
-  readonly insist?: boolean;
-}
 
 /** Makes the map of a file; rejects with what the summarizer or the signal rejects with. */
 export type MapMaker = (file: LoadedFile, signal: AbortSignal) => Promise<FileMap>;

@@ -6,7 +6,7 @@
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import { rank } from "./file_map.ts";
-import type { LoadedFile, MapRequest, MapsOptions } from "./map_maker.ts";
+import type { LoadedFile, MapRequest, MapsOptions } from "./map_types.ts";
 import type { Runs } from "./runs.ts";
 import type { FailureReason, FileMap } from "./types.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
-import type { MapLimits } from "./map_maker.ts";
+import type { MapLimits } from "./map_types.ts";
 import type { NameRules } from "./probe.ts";
 import type { RereadRules } from "./guard_types.ts";
 import type { Session } from "./session_types.ts";

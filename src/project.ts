@@ -34,7 +34,8 @@ export function createProject(options: ProjectOptions): Project {
   let besides: Promise<SummaryCache> | undefined; // of files outside the root, or of all where nothing is kept
   const outside = (): Promise<SummaryCache> => besides ??= inMemory();
   const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
-  let opened: Promise<SummaryCache> | undefined;
+  let opened: Promise<SummaryCache> | undefined, closing = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
   let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
 
   const findOwnRoot = (): string | undefined => {
@@ -51,6 +52,12 @@ export function createProject(options: ProjectOptions): Project {
     return await openCache({ ...cacheOptions, root: findOwnRoot() });
   };
   const cache = (): Promise<SummaryCache> => opened ??= openOnce();
+  const hold = <Value>(work: (closed: AbortSignal) => Promise<Value>): Promise<Value> => {
+    const held = work(closing.signal), forget = (): void => void underWay.delete(held);
+    underWay.add(held);
+    held.then(forget, forget);
+    return held;
+  };
 
   /**
    * The real path, asked anew when another file stands at this one. Never remembered where there is a link on the way: what
@@ -85,7 +92,7 @@ export function createProject(options: ProjectOptions): Project {
 
   const readAny = async ({ path, real, facts }: Place, signal?: AbortSignal): Promise<Uint8Array> => {
     const bytes = source
-      ? await readFrom(source, real, { signal, timeoutMs })
+      ? await hold((closed) => readFrom(source, real, { signal, closed, timeoutMs }))
       : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
     if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
     refuseSize(path, bytes.length);
@@ -165,9 +172,12 @@ export function createProject(options: ProjectOptions): Project {
         const now = await project.read({ path: place.path, real: place.real }); // another moment: asked anew
         return { bytes: now, hash: await sha256(now) };
       };
-      return { path: place.path, hash, content, ...kept };
+      return { path: place.path, hash, content, hold, ...kept };
     },
     async close() {
+      closing.abort();
+      closing = new AbortController(); // a later read is another's
+      await Promise.allSettled(underWay);
       if (besides) (await besides).close();
       if (opened) (await opened).close();
       opened = inMemory();
@@ -180,7 +190,7 @@ export function createProject(options: ProjectOptions): Project {
 async function readFrom(
   source: FileSource,
   path: string,
-  { signal, timeoutMs }: { signal: AbortSignal | undefined; timeoutMs: number },
+  { signal, closed, timeoutMs }: { signal: AbortSignal | undefined; closed: AbortSignal; timeoutMs: number },
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const copy = (bytes: Uint8Array | undefined) =>
     bytes && Uint8Array.prototype.slice.call(bytes) as Uint8Array<ArrayBuffer>;
@@ -189,7 +199,7 @@ async function readFrom(
   const copied = given.then(copy);
   copied.catch(() => {}); // nobody waits for it yet
   const { createDeadline, withSignal } = await import("./waiting.ts");
-  const deadline = createDeadline(timeoutMs, { signal });
+  const deadline = createDeadline(timeoutMs, { signals: [signal, closed] });
   return await withSignal(copied, deadline.signal).finally(deadline.end);
 }
 

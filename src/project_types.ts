@@ -8,7 +8,7 @@ import type { OpenCacheOptions } from "./cache/cache.ts";
 import type { SummaryCache } from "./cache/types.ts";
 import type { FileFacts } from "./disk_types.ts";
 import type { LineWindow } from "./lines.ts";
-import type { LoadedFile } from "./map_maker.ts";
+import type { LoadedFile } from "./map_types.ts";
 import type { FileSource, ReadCall } from "./types.ts";
 
 /** What a project is made of. */

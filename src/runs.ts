@@ -6,7 +6,8 @@
 
 import { quiet, WaymarkError, type WaymarkErrorCode } from "./errors.ts";
 import { rank } from "./file_map.ts";
-import { createMapMaker, type LoadedFile, type MapRequest, type MapsOptions } from "./map_maker.ts";
+import { createMapMaker } from "./map_maker.ts";
+import type { LoadedFile, MapRequest, MapsOptions } from "./map_types.ts";
 import { createPauses } from "./pauses.ts";
 import type { FileMap } from "./types.ts";
 import { createDeadline, createTurns, withSignal } from "./waiting.ts";
@@ -45,37 +46,40 @@ export function createRuns(options: MapsOptions): Runs {
   const runs = new Map<string, Run>();
 
   /** One run under one deadline; a failure is remembered before the next has its turn. */
-  const start = async (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> => {
-    const { signal, end } = createDeadline(timeoutMs, { signal: state.stop });
-    let release: (() => void) | undefined;
-    const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
-      release = await turns.take(inner);
-      if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
-      return await make(file, inner);
-    };
-    try {
-      if (refresh || !byModel) {
-        const map = await makeInTurn(signal);
-        file.cache.put(file.key, map, { force: refresh });
-        return map;
+  const start = (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> =>
+    file.hold(async (closed) => {
+      const { signal, end } = createDeadline(timeoutMs, { signals: [state.stop, closed] });
+      let release: (() => void) | undefined;
+      const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
+        release = await turns.take(inner);
+        if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
+        return await make(file, inner);
+      };
+      try {
+        if (refresh || !byModel) {
+          const map = await makeInTurn(signal);
+          file.cache.put(file.key, map, { force: refresh });
+          return map;
+        }
+        const wanted = rank(summarizer.maker);
+        return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, makeInTurn)).map;
+      } catch (cause) {
+        const error = state.stop?.aborted
+          ? failureOf(file, cause, "aborted", ABORTED)
+          : closed.aborted
+          ? failureOf(file, cause, "aborted", "it was closed meanwhile")
+          : signal.aborted
+          ? failureOf(file, cause, "timeout", `no answer within ${timeoutMs / 1000} s`)
+          : cause instanceof WaymarkError
+          ? cause
+          : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));
+        pauses.remember(file.hash, error);
+        throw error;
+      } finally {
+        end();
+        release?.();
       }
-      const wanted = rank(summarizer.maker);
-      return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, makeInTurn)).map;
-    } catch (cause) {
-      const error = state.stop?.aborted
-        ? failureOf(file, cause, "aborted", ABORTED)
-        : signal.aborted
-        ? failureOf(file, cause, "timeout", `no answer within ${timeoutMs / 1000} s`)
-        : cause instanceof WaymarkError
-        ? cause
-        : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));
-      pauses.remember(file.hash, error);
-      throw error;
-    } finally {
-      end();
-      release?.();
-    }
-  };
+    });
 
   /** Joins the run for the same content, or starts it. The run ends when its last waiter has gone. */
   const join = async (file: LoadedFile, request: MapRequest): Promise<FileMap> => {

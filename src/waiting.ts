@@ -9,9 +9,9 @@ import type { Clock } from "./types.ts";
 /** Waits under way. Deno 2.3 forgets a joined signal that only its listeners hold: it never fires. */
 const waits = new Set<{ readonly signal: AbortSignal }>();
 
-/** Settles with the promise, or rejects when the signal aborts first. Its late rejection is handled. */
+/** Settles with the promise, or rejects when the signal, if it is one, aborts first. Its late rejection is handled. */
 export async function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (!signal) return await promise;
+  if (!(signal instanceof AbortSignal)) return await promise;
   const aborted = Promise.withResolvers<never>(), wait = { signal };
   const abort = (): void => aborted.reject(signal.reason);
   promise.catch(() => {});
@@ -42,25 +42,26 @@ export interface Deadline {
  */
 export function createDeadline(
   ms: number,
-  { signal: given, clock }: { signal?: AbortSignal | undefined; clock?: Clock | undefined },
+  { signals, clock }: { signals: readonly (AbortSignal | undefined)[]; clock?: Clock | undefined },
 ): Deadline {
   const own = new AbortController(), ended = new AbortController(), most = Math.min(Math.max(ms, 0), LONGEST_MS);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = (): void => {
     ended.abort();
     clearTimeout(timer);
-    given?.removeEventListener("abort", abort);
+    for (const { signal, abort } of others) signal.removeEventListener("abort", abort);
   };
   const fire = (reason: unknown): void => {
     if (!ended.signal.aborted) own.abort(reason);
     end();
   };
-  const abort = (): void => fire(given?.reason);
+  const others = signals.filter((signal) => signal instanceof AbortSignal) // whatever a host took for one
+    .map((signal) => ({ signal, abort: () => fire(signal.reason) }));
   const late = (): void => fire(new DOMException("The time is over", "TimeoutError"));
   if (clock) clock.sleep(most, ended.signal).then(late, () => {}); // ended before its time
   else timer = setTimeout(late, most);
-  if (given?.aborted) abort();
-  else given?.addEventListener("abort", abort, { once: true });
+  for (const { signal, abort } of others) signal.addEventListener("abort", abort, { once: true });
+  others.find(({ signal }) => signal.aborted)?.abort();
   return { signal: own.signal, end };
 }
 

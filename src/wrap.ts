@@ -124,9 +124,11 @@ export function wrapCalled<Tool extends ToolFunction>(
       const span = kindOf(target) === "generator" ? undefined : attempt(() => dialect.parse(args));
       if (!span) return invoke(args);
       const isStreaming = options.streams || kindOf(target) === "async generator";
-      const told = attempt(() => facts(...rest)), isTold = attempt(() => isSession(told?.session));
+      const { signal, ...told }: Partial<ReadCall> = attempt(() => facts(...rest)) ?? {};
+      const isTold = attempt(() => isSession(told.session));
       const call: ReadCall = {
         ...told,
+        ...signal instanceof AbortSignal && { signal },
         ...options.session && !isTold && { session: options.session },
         ...span,
         tool: name,
@@ -193,10 +195,9 @@ function usualFacts(info?: unknown): Partial<ReadCall> {
   const given = info as Record<string, unknown>;
   const toolUse = given["toolUse"] as { id?: unknown } | undefined;
   const callId = given["toolCallId"] ?? given["callId"] ?? toolUse?.id;
-  const signal = given["abortSignal"] ?? given["signal"];
   return {
     ...(typeof callId === "string" ? { callId } : {}),
-    ...(signal instanceof AbortSignal ? { signal } : {}),
+    signal: (given["abortSignal"] ?? given["signal"]) as AbortSignal,
     ...(typeof given["sessionId"] === "string" ? { sessionId: given["sessionId"] } : {}),
     ...(typeof given["session"] === "object" && given["session"] ? { session: given["session"] as Session } : {}),
     ...(typeof given["cwd"] === "string" ? { cwd: given["cwd"] } : {}),

@@ -35,7 +35,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ],
   [
     "stores",
-    /^src\/(files|disk_types|hash_file|deadline|paths|project|project_types|waiting|pauses|runs|map_maker|maps|guard_types|conversation)\.ts$/,
+    /^src\/(files|disk_types|hash_file|paths|project|project_types|waiting|pauses|runs|map_maker|map_types|maps|guard_types|conversation)\.ts$/,
   ],
   ["middleware", /^src\/tool_use\/watch\.ts$/],
   ["stores", /^src\/(cache|summary|drivers|outline|tool_use|compaction)\/.*\.ts$/],

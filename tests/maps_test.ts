@@ -5,7 +5,7 @@ import type { SummaryCache } from "../src/cache/types.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { sha256 } from "../src/files.ts";
-import type { LoadedFile, MapsOptions } from "../src/map_maker.ts";
+import type { LoadedFile, MapsOptions } from "../src/map_types.ts";
 import { createMaps, failureReason } from "../src/maps.ts";
 import type { Audit, OutlineParser, Region, SourceFile, Summarizer, SummarizerContext, Summary } from "../src/types.ts";
 import { code } from "./support.ts";
@@ -37,7 +37,8 @@ function summarizer(
 async function load(text: string, path = "a.ts", cache: SummaryCache = memoryCache()): Promise<LoadedFile> {
   const bytes = new TextEncoder().encode(text);
   const hash = await sha256(bytes);
-  return { path, hash, content: () => Promise.resolve({ bytes, hash }), key: path, cache };
+  const { signal } = new AbortController();
+  return { path, hash, content: () => Promise.resolve({ bytes, hash }), key: path, cache, hold: (work) => work(signal) };
 }
 
 function setUp(options: Partial<MapsOptions> & { summarizer: Summarizer }) {

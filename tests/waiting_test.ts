@@ -1,7 +1,8 @@
 import { describe, it } from "node:test";
 import { execFileSync } from "node:child_process";
 import process from "node:process";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
+import { createDeadline, withSignal } from "../src/waiting.ts";
 import { inFolder, put } from "./support.ts";
 
 const source = new URL("../src/", import.meta.url).href;
@@ -17,7 +18,7 @@ for (let at = 0; at < 100; at++) {
   const late = AbortSignal.timeout(200), joined = AbortSignal.any([new AbortController().signal, late]);
   kept.push(late); // a host that gives a joined signal has its parts
   withSignal(never(), joined).catch(() => ended++);
-  const { signal } = createDeadline(200, { signal: AbortSignal.any([new AbortController().signal]) });
+  const { signal } = createDeadline(200, { signals: [AbortSignal.any([new AbortController().signal])] });
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))).catch(() => ended++);
 }
 for (const from = Date.now(); ended < 200 && Date.now() - from < 20_000;) {
@@ -43,4 +44,32 @@ describe("a wait that nothing but its deadline ends", () => {
         return Promise.resolve();
       }),
   );
+});
+
+describe("createDeadline()", () => {
+  it("fires with whichever of its signals is first, before it and after, and with none once it has ended", () => {
+    for (const isBefore of [true, false]) {
+      const [one, two] = [new AbortController(), new AbortController()];
+      if (isBefore) two.abort("two");
+      const { signal } = createDeadline(60_000, { signals: [one.signal, undefined, two.signal] });
+      two.abort("two");
+      one.abort("one");
+      assertEquals([signal.aborted, signal.reason], [true, "two"]);
+    }
+    const late = new AbortController(), { signal, end } = createDeadline(60_000, { signals: [late.signal] });
+    end();
+    late.abort();
+    assertEquals(signal.aborted, false);
+  });
+
+  it("takes what only looks like a signal for none, and so does a wait", async () => {
+    const alike = [{ aborted: false }, { aborted: true, addEventListener() {} }, null, 7, {
+      addEventListener: () => {
+        throw new Error("no signal");
+      },
+    }] as unknown as AbortSignal[];
+    const { signal } = createDeadline(1, { signals: alike });
+    await assertRejects(() => withSignal(new Promise(() => {}), signal), DOMException, "The time is over");
+    for (const one of alike) assertEquals(await withSignal(Promise.resolve(1), one), 1);
+  });
 });

@@ -147,7 +147,7 @@ export function createForking(options: ForkingOptions): Forking {
 
       telling.before({ messages: messages.length, mode: "fork" });
       const { prefixMessages, prefixTokens, prefixSource } = plan;
-      const slice = createDeadline(timeoutMs * FORK_SHARE, { clock: options.clock, signal });
+      const slice = createDeadline(timeoutMs * FORK_SHARE, { clock: options.clock, signals: [signal] });
       try {
         record.sent();
         const answer = await send(sender, plan, slice.signal);

@@ -114,7 +114,7 @@ export function createSummarizing(options: CompactorOptions, shape: MessageShape
     async summarize({ messages, spanTokens, snapshot, signal }) {
       const began = now();
       const record = createCallRecord(options.callMode === "inline" ? "inline" : mode, spanTokens);
-      const deadline = createDeadline(timeoutMs, { clock, signal });
+      const deadline = createDeadline(timeoutMs, { clock, signals: [signal] });
       const about = {
         messages,
         spanTokens,

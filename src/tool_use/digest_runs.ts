@@ -114,7 +114,7 @@ export function createDigestRuns(settings: RunSettings, parts: RunParts): Digest
           signal.throwIfAborted();
           if (isOver) throw new WaymarkError("budget", "Cannot make a digest: the session has no call left");
           calls++;
-          deadline = createDeadline(settings.timeoutMs, { clock, signal });
+          deadline = createDeadline(settings.timeoutMs, { clock, signals: [signal] });
           return deadline.signal;
         },
         used: (usage) => tokens = usage,

@@ -1,6 +1,8 @@
 import { describe, it } from "node:test";
 import { readFileSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { assertEquals } from "@std/assert";
+import { databaseOf } from "../cache/opening.ts";
 import { runProgram, runtimes } from "./processes.ts";
 import { message, type Reply, startMessagesApi } from "../messages_api.ts";
 import { code, inFolder, put } from "../support.ts";
@@ -18,6 +20,34 @@ describe("a process that closes while a digest is under way", () => {
           const ledger = readFileSync(`${root}/.summaries/tool-use/leaving.jsonl`, "utf8").trimEnd().split("\n");
           assertEquals(ledger.map((line) => JSON.parse(line).callId), ["c2"]);
           assertEquals([api.requests.length, await api.requests[0]?.cutShort], [1, true]);
+        } finally {
+          await api.close();
+        }
+      });
+    });
+  }
+});
+
+describe("a process that closes while maps are made", () => {
+  for (const runtime of runtimes) {
+    it(`ends at once on ${runtime.name}, its reads served, its requests broken off and the way free for others`, async () => {
+      await inFolder(async (root) => {
+        const path = put(root, "long.ts", code(300));
+        let asked = 0;
+        const replies = (): Reply => (++asked === 2 && put(root, "asked", ""), { kind: "hang" });
+        const api = await startMessagesApi({ replies });
+        try {
+          const job: Job = { url: api.url, key: api.key, root };
+          const why = `Cannot summarize ${path}: it was closed meanwhile`;
+          assertEquals(await runProgram(runtime, "tests/faults/closing_child.ts", job), [
+            `Reason: ${why}.`,
+            null, // what could not be looked at is read as it was asked for
+            `aborted: ${why}`,
+          ]);
+          assertEquals(await Promise.all(api.requests.map(({ cutShort }) => cutShort)), [true, true]);
+          const database = new DatabaseSync(databaseOf(root));
+          assertEquals(database.prepare("select count(*) as count from leases").get()?.["count"], 0);
+          database.close();
         } finally {
           await api.close();
         }
