@@ -2,7 +2,8 @@
  * The disk, as nearly all of `src` sees it: the few calls it needs, on `Deno.*` or `node:fs`, whichever is there.
  *
  * Promised: nothing happens before the first call; on Deno nothing ever prompts (without permission a call throws
- * `not-allowed` instead); only regular files are opened for reading. Absent: locking, watching, globbing.
+ * `not-allowed` instead); only regular files are opened for reading, and a pipe put in the place of one since is not waited
+ * for, but on Deno, which has no call that would not wait. Absent: locking, watching, globbing.
  *
  * @module
  */
@@ -112,7 +113,11 @@ export function nodeDisk(fs: typeof NodeFs): Disk {
     realPath: (path) => fs.realpathSync.native(path),
     readBytes: (path) => fs.readFileSync(path),
     open(path) {
-      const file = fs.openSync(path, "r");
+      const { O_RDONLY, O_NONBLOCK = 0 } = fs.constants, file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
+      if (!fs.fstatSync(file).isFile()) {
+        fs.closeSync(file);
+        throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+      }
       return {
         read: (buffer) => fs.readSync(file, buffer, 0, buffer.length, null),
         readSoon: (buffer) =>

@@ -411,3 +411,27 @@ describe("a disk that may not be read", () => {
       }),
   );
 });
+
+describe("a pipe put in a file's place since it was looked at", () => {
+  const isOld = onDeno && Deno.version.deno.startsWith("2.3.");
+
+  it(
+    "is not waited for by the disk on node:fs",
+    { skip: isOld && "Deno 2.3 leaves the flag out" },
+    () =>
+      inFolder((folder) => {
+        const pipe = join(folder, "a.ts");
+        execFileSync("mkfifo", [pipe]);
+        const script = put(
+          folder,
+          "script.ts",
+          `import fs from "node:fs";
+        import { nodeDisk } from ${JSON.stringify(module)};
+        try { nodeDisk(fs).open(${JSON.stringify(pipe)}); } catch (error) { console.log(error.message); }`,
+        );
+        const args = onDeno ? ["run", "-A", "--no-check", "--no-config", script] : [script];
+        const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 20_000 });
+        assertEquals(stdout, `Cannot read ${pipe}: it is not a regular file\n`);
+      }),
+  );
+});

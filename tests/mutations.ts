@@ -123,6 +123,14 @@ export const mutations: readonly Mutation[] = [
     named: "shares one run between all that ask for one content at once",
   },
   {
+    guarantee: "closing ends what is under way",
+    file: "src/project.ts",
+    from: "      await Promise.allSettled(underWay);\n",
+    to: "",
+    test: "faults/leaving_test.ts",
+    named: "ends at once on deno, its reads served, its requests broken off and the way free for others",
+  },
+  {
     guarantee: "no request passes the ceiling",
     file: "src/map_maker.ts",
     from: "if (calls >= maxModelCalls) refuse(",

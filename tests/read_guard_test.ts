@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, symlinkSync } from "node:fs";
 import { describe, it } from "node:test";
 import { sha256 } from "../src/files.ts";
 import { compose } from "../src/compose.ts";
@@ -425,6 +425,23 @@ describe("readGuard(): what it leaves alone", () => {
         await disk.close();
       }
     }));
+
+  it("leaves alone what a fence no longer holds, also where a folder on the way has been replaced by a link", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const path = put(folder, "dir/a.ts", code(300)), project = createProject({ root: folder, roots: [folder] });
+        const summarizer = model(), { read } = guarded(folder, { project, maps: createMaps({ summarizer }) });
+        try {
+          assertStringIncludes(await read({ path }), "[waymark map");
+          renameSync(`${folder}/dir`, `${outside}/dir`);
+          symlinkSync(`${outside}/dir`, `${folder}/dir`);
+          put(outside, "dir/a.ts", code(301)); // the same file, with another content
+          assertEquals([await read({ path }), summarizer.runs], [code(301), 1]);
+        } finally {
+          await project.close();
+        }
+      })
+    ));
 
   it("stores a large file's map under the hash of the bytes it was made from, also where the file changes meanwhile", () =>
     inFolder(async (folder) => {
