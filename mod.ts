@@ -62,7 +62,7 @@ export type {
 export { createWaymark } from "./src/waymark.ts";
 export type { Notice, Waymark, WaymarkOptions } from "./src/options.ts";
 export type { MapLimits } from "./src/map_types.ts";
-export { readGuideline, type ToolWords } from "./src/summarize_file.ts";
+export { readGuideline } from "./src/summarize_file.ts";
 export type {
   FileSummaries,
   Lookup,
@@ -70,8 +70,9 @@ export type {
   SummarizeFileInfo,
   SummarizeFileTool,
   SummarizeOptions,
+  ToolWords,
 } from "./src/summarize_file_types.ts";
-export { isAnnotationText, renderMap, type RenderMapOptions, stripAnnotations } from "./src/file_map.ts";
+export { isAnnotationText, renderMap, stripAnnotations } from "./src/file_map.ts";
 export { INSTRUCTION_FILES, type NameRules, SECRET_FILES, UNGUARDED } from "./src/probe.ts";
 export { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "./src/errors.ts";
 export type { WaymarkEvent, WaymarkStats } from "./src/events.ts";

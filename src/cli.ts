@@ -111,7 +111,10 @@ function createCommands(io: CommandIo): Command {
     .option("--json", "print its rows and facts on one line");
   add("at <path>", "say what is at a line, from the kept map alone", at)
     .argument("<line>", "the line, from 1", toWhole)
-    .option("--json", "print {status, region?} on one line; status is found, between, stale or absent");
+    .option(
+      "--json",
+      "print {status, region?, omitted?} on one line; status is found, between, prose-only, stale or absent",
+    );
   add("stats", "say what the cache holds", stats).option("--json", "print it on one line");
   add("digests <session>", "print what the ledger of a session holds of its tool results", digests)
     .option("--json", "print {session, rows, unread} on one line");

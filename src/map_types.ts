@@ -6,7 +6,7 @@
 
 import type { SummaryCache } from "./cache/types.ts";
 import type { WaymarkEvent } from "./events.ts";
-import type { Clock, OutlineParser, Summarizer } from "./types.ts";
+import type { Clock, FileMap, OutlineParser, Summarizer } from "./types.ts";
 
 /** Limits on what maps may cost. */
 export interface MapLimits {
@@ -58,4 +58,12 @@ export interface MapRequest {
   readonly refresh?: boolean;
   /** Try even where a failure is recent. Default false. */
   readonly insist?: boolean;
+}
+
+/** Gets and makes maps. */
+export interface Maps {
+  /** The kept map of this content, if its maker is as good as the one at hand. A pure cache read. */
+  find(file: LoadedFile): FileMap | undefined;
+  /** The map, kept or made. Rejects with a `WaymarkError` whose code is a `FailureReason`. */
+  get(file: LoadedFile, request?: MapRequest): Promise<{ map: FileMap; hit: boolean }>;
 }

@@ -6,24 +6,17 @@
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import { rank } from "./file_map.ts";
-import type { LoadedFile, MapRequest, MapsOptions } from "./map_types.ts";
+import type { LoadedFile, Maps, MapsOptions } from "./map_types.ts";
 import type { Runs } from "./runs.ts";
 import type { FailureReason, FileMap } from "./types.ts";
 
-/** Gets and makes maps. */
-export interface Maps {
-  /** The kept map of this content, if its maker is as good as the one at hand. A pure cache read. */
-  find(file: LoadedFile): FileMap | undefined;
-  /** The map, kept or made. Rejects with a {@linkcode WaymarkError} whose code is a {@linkcode FailureReason}. */
-  get(file: LoadedFile, request?: MapRequest): Promise<{ map: FileMap; hit: boolean }>;
-}
-
-/** Makes the map-maker of one instance. */
-export function createMaps(options: MapsOptions): Maps {
+/** Makes the map-maker of one instance. `by` names the maker where it can make none. */
+export function createMaps(options: MapsOptions, by = "summarizer"): Maps {
   const { summarizer } = options, { maxConcurrentCalls, ...others } = options.limits ?? {};
   const emit = quiet(options.onEvent);
   if (typeof summarizer?.summarize !== "function") {
-    throw new WaymarkError("invalid-option", "Cannot make maps: the model makes none; see completionModel()");
+    const why = by.startsWith("model") ? "it makes none; see completionModel()" : "it has no summarize()";
+    throw new WaymarkError("invalid-option", `Cannot make maps with ${by}: ${why}`);
   }
   checkNumbers({ maxConcurrentCalls }, 1);
   checkNumbers(others, 0);

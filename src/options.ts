@@ -74,7 +74,10 @@ export interface WaymarkOptions extends NameRules {
   readonly limits?: MapLimits | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Pick<Clock, "now"> | undefined;
-  /** Told what a person should know, once for each distinct reason. Default: one line on stderr. */
+  /**
+   * Told what a person should know, once for each distinct reason: the file, an id or a number in the words makes no other
+   * reason, the status of a response does. After 1000 reasons, once for each new code. Default: one line on stderr.
+   */
   readonly onNotice?: ((notice: Notice) => void) | undefined;
   /** Told everything that happens. */
   readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;

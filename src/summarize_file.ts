@@ -8,14 +8,8 @@
  */
 
 import { WaymarkError } from "./errors.ts";
-import { renderMap } from "./file_map.ts";
-import type { FileSummaries, SummarizeFileTool } from "./summarize_file_types.ts";
-
-/** Options of {@linkcode summarizeFileTool} and {@linkcode readGuideline}. */
-export interface ToolWords {
-  /** The read guard's limit, which the words quote. Default 200. */
-  readonly maxLines?: number;
-}
+import { clean, renderMap } from "./file_map.ts";
+import type { FileSummaries, Lookup, SummarizeFileTool, ToolWords } from "./summarize_file_types.ts";
 
 /** What to do about a file that is not to be mapped. */
 const INSTEAD: Partial<Record<string, string>> = {
@@ -23,6 +17,8 @@ const INSTEAD: Partial<Record<string, string>> = {
   "not-allowed": "no map is made of it, whatever the action",
   "not-text": "it has no lines to map",
 };
+
+const ACTIONS = ["summarize", "lookup", "refresh"];
 
 /** How many reads the example file of the words takes. */
 const READS = 7;
@@ -56,7 +52,7 @@ export function summarizeFileTool(files: FileSummaries, words: ToolWords = {}): 
         path: { type: "string", description: "The file to map, as you would give it to the read tool." },
         action: {
           type: "string",
-          enum: ["summarize", "lookup", "refresh"],
+          enum: [...ACTIONS],
           description: 'Default "summarize": the whole map. "lookup": the region at "line". "refresh": a new map.',
         },
         line: { type: "integer", minimum: 1, description: 'The line to look up, from 1. Only with "lookup".' },
@@ -64,21 +60,19 @@ export function summarizeFileTool(files: FileSummaries, words: ToolWords = {}): 
       required: ["path"],
       additionalProperties: false,
     },
-    async execute(args, info = {}) {
-      const { path, action = "summarize", line } = args;
-      if (typeof path !== "string" || path === "") {
-        throw new WaymarkError("invalid-option", 'Cannot map a file: "path" is missing');
-      }
-      const signal = info.signal ?? info.abortSignal, { cwd } = info;
-      if (action === "lookup") return await lookUp(files, path, { line, cwd, signal });
-      if (action !== "summarize" && action !== "refresh") {
-        throw new WaymarkError(
-          "invalid-option",
-          `Cannot ${action} ${path}: "action" is "summarize", "lookup" or "refresh"`,
-        );
-      }
+    async execute(args, { signal, abortSignal, cwd } = {}) {
+      const { path, action = "summarize", line = 0 } = args, asked = { cwd, signal: signal ?? abortSignal };
+      const wrong = typeof path !== "string" || path === ""
+        ? 'map a file: "path" is missing'
+        : !ACTIONS.includes(action)
+        ? `${action} ${path}: "action" is "summarize", "lookup" or "refresh"`
+        : action === "lookup" && !(Number.isInteger(line) && line > 0)
+        ? `look up a line of ${path}: "line" is a whole number from 1`
+        : undefined;
+      if (wrong) throw new WaymarkError("invalid-option", `Cannot ${wrong}`);
       try {
-        return renderMap(await files.summarize(path, { refresh: action === "refresh", cwd, signal }));
+        if (action === "lookup") return answer(line, await files.lookup(path, line, asked));
+        return renderMap(await files.summarize(path, { refresh: action === "refresh", ...asked }));
       } catch (error) {
         throw instead(error, path, maxLines);
       }
@@ -86,31 +80,26 @@ export function summarizeFileTool(files: FileSummaries, words: ToolWords = {}): 
   };
 }
 
-async function lookUp(
-  files: FileSummaries,
-  path: string,
-  { line, cwd, signal }: { line: number | undefined; cwd: string | undefined; signal: AbortSignal | undefined },
-): Promise<string> {
-  if (typeof line !== "number" || !Number.isInteger(line) || line < 1) {
-    throw new WaymarkError("invalid-option", `Cannot look up a line of ${path}: "line" is a whole number from 1`);
-  }
-  const found = await files.lookup(path, line, { cwd, signal });
-  if (found.status === "found") {
-    const { start, end, kind, name, note } = found.region;
-    return [`line ${line} is in ${start}-${end}`, kind, name, note].filter(Boolean).join("  ");
-  }
-  if (found.status === "between") {
-    return `${sayBetween(line, found)}${line > found.lines ? "" : "; read the lines around it"}`;
-  }
-  const why = found.status === "stale" ? "the file has changed since its map was made" : "there is no map of it yet";
-  return `${why}; ask for action "summarize" first`;
+/** What the model is told of a line, with what to do where that is little. */
+function answer(line: number, found: Lookup): string {
+  const said = sayLookup(line, found);
+  if (found.status === "found") return `line ${line} is in ${said}`;
+  if ("lines" in found) return line > found.lines ? said : `${said}; read the lines around it`;
+  const isKept = found.status === "stale" || found.kept !== "nowhere";
+  return `${said}; ${isKept ? 'ask for action "summarize" first' : 'action "summarize" gives the whole one'}`;
 }
 
-/** What a line is of which a map says nothing. */
-export function sayBetween(line: number, { lines, omitted }: { lines: number; omitted: number }): string {
-  if (line > lines) return `there is no line ${line}: the file has ${lines}`;
-  const left = omitted ? `; ${omitted} entries are not in the map, and the line may be in one of them` : "";
-  return `line ${line} is in no region of the map${left}`;
+/** What is known of a line, in words. */
+export function sayLookup(line: number, found: Lookup): string {
+  const { status } = found;
+  if (status === "stale") return "the file has changed since it was summarized";
+  if (status === "absent") return found.kept === "nowhere" ? "no map is ever kept here" : "no map of it is kept";
+  if (status !== "found" && line > found.lines) return `there is no line ${line}: the file has ${found.lines}`;
+  if (status === "prose-only") return "no map could be made, only a summary";
+  const left = found.omitted ? `${found.omitted} entries are not in the map, and the line may be in one of them` : "";
+  if (status === "between") return [`line ${line} is in no region of the map`, left].filter(Boolean).join("; ");
+  const { start, end, kind, name, note } = found.region;
+  return [`${start}-${end}`, ...[kind, name, note].map(clean), left && `(${left})`].filter(Boolean).join("  ");
 }
 
 /** The same error, with what to do instead. */

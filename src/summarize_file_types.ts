@@ -18,14 +18,19 @@ export interface SummarizeOptions {
 
 /** What is known of a line, from the cache alone. */
 export type Lookup =
-  /** The innermost region at the line. */
-  | { readonly status: "found"; readonly region: Region }
+  /** The innermost region of the map at the line. `omitted` entries are not in the map: one of them may lie within. */
+  | { readonly status: "found"; readonly region: Region; readonly omitted: number }
   /** The map is there and has no region at the line, or its file has fewer lines. `omitted` entries are not in the map. */
   | { readonly status: "between"; readonly lines: number; readonly omitted: number }
-  /** A map is kept, but of other bytes. */
+  /** No map could be made of these bytes, only a summary in words: nothing is known of any line. */
+  | { readonly status: "prose-only"; readonly lines: number }
+  /** A map or summary is kept, but of other bytes. */
   | { readonly status: "stale" }
-  /** No map is kept. */
-  | { readonly status: "absent" };
+  /**
+   * Nothing is kept. One that is made would be on disk; in memory, for as long as this process runs; or nowhere, with
+   * `cache: false`, so that a lookup never finds one.
+   */
+  | { readonly status: "absent"; readonly kept: "disk" | "memory" | "nowhere" };
 
 /** What the tool takes. */
 export interface SummarizeFileArguments {
@@ -35,6 +40,12 @@ export interface SummarizeFileArguments {
   readonly action?: "summarize" | "lookup" | "refresh" | undefined;
   /** The line, for "lookup". */
   readonly line?: number | undefined;
+}
+
+/** Options of `summarizeFileTool` and `readGuideline`. */
+export interface ToolWords {
+  /** The read guard's limit, which the words quote. Default 200. */
+  readonly maxLines?: number;
 }
 
 /** A tool as most hosts take them; `parameters` is a JSON schema. */

@@ -236,6 +236,22 @@ export interface FileMap extends Summary {
   readonly createdAt: number;
 }
 
+/** Facts of the read a map goes with. Without `start` and `end` no line of the file stands beside the map. */
+export interface RenderMapOptions {
+  /** First line shown, 1-based. */
+  readonly start?: number | undefined;
+  /** Last line shown, inclusive. */
+  readonly end?: number | undefined;
+  /** The lines are no part of this result: it refers to where they stand in the conversation. Default false. */
+  readonly referred?: boolean | undefined;
+  /** What came back could not be compared with the file: the lines were asked for, no more is known. Default false. */
+  readonly unchecked?: boolean | undefined;
+  /** Says a range in the host's own argument names. Default: `lines 201-400`. */
+  readonly describe?: ((start: number, count: number) => string) | undefined;
+  /** One more line for the model, before the summary. */
+  readonly note?: string | undefined;
+}
+
 /** A file's bytes, read once: hashed, counted and numbered from the same buffer. */
 export interface SourceFile {
   /** The path as the caller gave it. */

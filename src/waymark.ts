@@ -40,6 +40,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, session, ...rest } = options;
   const { rereadGuard, toolUse, ...projectOptions } = rest;
   const summarizer = options.summarizer ?? (model ? model.summarizer : outline ?? scanner());
+  const by = options.summarizer ? "summarizer" : model ? `model ${model.name ?? "(unnamed)"}` : "outline";
   const tally = createTally();
   const tell = createTeller(quiet(options.onNotice ?? (({ message }) => console.error(`waymark: ${message}`))));
   const pass = quiet(options.onEvent);
@@ -48,13 +49,10 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     tell(event);
     pass(event);
   };
-  const onError = (error: unknown): void => {
-    const reason = error instanceof WaymarkError ? error.code : "internal";
-    tell({ reason, message: error instanceof Error ? error.message : String(error) });
-  };
   const project = createProject({ ...projectOptions, timeoutMs: limits?.timeoutMs, onEvent: emit });
-  const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit });
-  const parsed = fallback === "outline" ? createMaps({ summarizer: outline ?? scanner(), onEvent: emit }) : undefined;
+  const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit }, by);
+  const parser = { summarizer: outline ?? scanner(), onEvent: emit };
+  const parsed = fallback === "outline" ? createMaps(parser, "outline") : undefined;
   /** The conversation of a call, where what leaves it is known, or where nobody minds. */
   const conversation = (call: ReadCall): Conversation | undefined => {
     const known = conversationOf(call, session);
@@ -82,8 +80,8 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const waymark: Waymark = {
     middleware,
     source: options.source,
-    wrap: (tool, wrapOptions) => wrap(tool, middleware, { onError, ...wrapOptions }),
-    wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, { onError, digests, ...wrapOptions }),
+    wrap: (tool, wrapOptions) => wrap(tool, middleware, { onError: tell, ...wrapOptions }),
+    wrapTools: (registry, wrapOptions) => wrapTools(registry, middleware, { onError: tell, digests, ...wrapOptions }),
     async summarize(path, { refresh = false, cwd, signal } = {}) {
       const place = project.locate(path, cwd);
       const file = await project.identify(place, await project.read(place, signal));
@@ -96,8 +94,11 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
       if (sizes.length && place.size !== undefined && !sizes.includes(place.size)) return { status: "stale" };
       const { hash } = await project.identify(place, await project.read(place, signal));
       const map = cache.get(key, hash), region = map && cache.at(key, hash, line);
-      if (!map) return { status: sizes.length ? "stale" : "absent" };
-      return region ? { status: "found", region } : { status: "between", lines: map.lines, omitted: map.omitted ?? 0 };
+      if (!map && sizes.length) return { status: "stale" };
+      if (!map) return { status: "absent", kept: options.cache === false ? "nowhere" : cache.kind };
+      const { lines, omitted = 0 } = map;
+      if (!map.regions.length) return { status: "prose-only", lines };
+      return region ? { status: "found", region, omitted } : { status: "between", lines, omitted };
     },
     summarizeFileTool: () => summarizeFileTool(waymark, { maxLines }),
     async forget(path) {
@@ -181,23 +182,32 @@ function createTally(): { add(event: WaymarkEvent): void; sums(): WaymarkStats }
   };
 }
 
-/** Tells a person each distinct reason once. A pause after a failure is no new reason. */
-function createTeller(onNotice: (notice: Notice) => void): (event: WaymarkEvent | Notice) => void {
+/** Reasons that are remembered. */
+const MAX_TOLD = 1000;
+
+/** Tells a person each distinct reason once. Neither an id nor a count makes another one, nor a pause after a failure. */
+export function createTeller(onNotice: (notice: Notice) => void): (problem: unknown) => void {
   const told = new Set<string>();
-  return (event) => {
+  return (problem) => {
+    const event = problem as WaymarkEvent | Notice;
     let notice: Notice;
-    if (!("type" in event)) {
+    if (problem instanceof Error || Object(problem) !== problem) {
+      notice = { reason: problem instanceof WaymarkError ? problem.code : "internal", message: oneLine(problem) };
+    } else if (!("type" in event)) {
       notice = event;
     } else if (event.type === "failure" && event.reason !== "backing-off") {
       notice = { reason: event.reason, message: event.message, path: event.path };
     } else if (event.type === "cache" && (event.what === "memory" || event.what === "set-aside")) {
       notice = { reason: event.what, message: event.message };
     } else return;
-    const key = `${notice.reason} ${
-      notice.path === undefined ? notice.message : notice.message.replaceAll(notice.path, "")
-    }`;
-    if (told.has(key)) return;
-    told.add(key);
+    const { reason, message, path } = notice, said = path ? message.replaceAll(path, "") : message;
+    // Words with digits are ids, times and counts, but for names of files and a status.
+    const key = `${reason} ` + said.replace(
+      /[^\s"'{}()[\],;:=]+/g,
+      (word) => /\d/.test(word) && !/[\\/]|^[45]\d\d\W*$/.test(word) ? "" : word,
+    );
+    if (told.has(key) || told.has(reason) && told.size >= MAX_TOLD) return;
+    told.add(key).add(reason);
     onNotice({ ...notice, message: oneLine(notice) });
   };
 }

@@ -23,6 +23,8 @@ import { join } from "@std/path/posix/join";
 import { main } from "../src/cli.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { toolUseSummary } from "../src/tool_use.ts";
+import type { Summary } from "../src/types.ts";
+import { createWaymark } from "../src/waymark.ts";
 import { message, startMessagesApi } from "./messages_api.ts";
 import { readText } from "./modules.ts";
 import { programCommand } from "./programs.ts";
@@ -382,13 +384,14 @@ describe("waymark at", () => {
         return stdout;
       };
       assertMatch(await at("src/functions.ts", "7"), /^no map of it is kept/);
-      assertEquals(JSON.parse(await at("src/functions.ts", "7", "--json")), { status: "absent" });
+      assertEquals(JSON.parse(await at("src/functions.ts", "7", "--json")), { status: "absent", kept: "disk" });
       assertEquals(JSON.parse((await waymark(folder, ["stats", "--json"])).stdout).entries, 0);
 
       await waymark(folder, ["map", "src/functions.ts"]);
       await waymark(folder, ["map", "src/spaced.ts"]);
       assertMatch(await at("src/functions.ts", "7"), /^7-7 {2}function {2}f7( {2}.*)?\n$/);
-      const { status, region } = JSON.parse(await at("src/functions.ts", "7", "--json"));
+      const { status, region, omitted } = JSON.parse(await at("src/functions.ts", "7", "--json"));
+      assertEquals(omitted, 0);
       assertEquals([status, region.start, region.end, region.kind, region.name], ["found", 7, 7, "function", "f7"]);
       assertEquals(await at("src/spaced.ts", "200"), "line 200 is in no region of the map\n");
       assertEquals(JSON.parse(await at("src/spaced.ts", "200", "--json")), {
@@ -398,9 +401,56 @@ describe("waymark at", () => {
       });
 
       writeFileSync(path, code(301));
-      assertMatch(await at("src/functions.ts", "7"), /^the file has changed/);
+      assertEquals(
+        await at("src/functions.ts", "7"),
+        "the file has changed since it was summarized; make one with the command map\n",
+      );
       assertEquals(JSON.parse(await at("src/functions.ts", "7", "--json")), { status: "stale" });
     });
+  });
+});
+
+describe("waymark at, without a map", () => {
+  it("says that there is only a summary where a model gave no region, and what an outer region leaves out", async () => {
+    await inProject(async (folder, path) => {
+      const keep = async (path: string, summary: Partial<Summary>): Promise<void> => {
+        const usage = { calls: 1, input: 1, output: 1, cacheRead: 0, cacheWrite: 0, ms: 1 };
+        const summarize = () => Promise.resolve({ prose: "Adds.", regions: [], usage, ...summary });
+        const kept = createWaymark({ root: folder, summarizer: { maker: "model:test", version: 1, summarize } });
+        await kept.summarize(path);
+        await kept.close();
+      };
+      await keep(path, {});
+      const methods = Array.from({ length: 600 }, (_, index) => `  method${index}() {\n    return ${index};\n  }\n`);
+      const big = put(folder, "src/big.ts", `export class Big {\n${methods.join("")}}\n`);
+      const at = async (...args: string[]) => {
+        const { code: exit, stdout, stderr } = await inProcess(["at", ...args, "--root", folder]);
+        assertEquals([exit, stderr], [0, ""]);
+        return stdout;
+      };
+      assertEquals(await at(path, "7"), "no map could be made, only a summary; the command map prints it\n");
+      assertEquals(await at(path, "700"), "there is no line 700: the file has 300\n");
+      assertEquals(JSON.parse(await at(path, "7", "--json")), { status: "prose-only", lines: 300 });
+      const name = "Big\u001b[2J", region = { start: 1, end: 1802, kind: "class", name, note: "" } as const;
+      await keep(big, { regions: [region], omitted: 9 });
+      assertEquals(
+        await at(big, "3"),
+        "1-1802  class  Big [2J  (9 entries are not in the map, and the line may be in one of them)\n",
+      );
+    });
+  });
+
+  it("does not send anybody to make one where none can be kept for the next process", async () => {
+    await inFolder((outside) =>
+      inProject(async (folder) => {
+        const path = put(outside, "a.ts", code(300));
+        const { code: exit, stdout } = await inProcess(["at", path, "7", "--root", folder]);
+        assertEquals([exit, stdout], [
+          0,
+          "no map of it is kept, nor can one be in .summaries/: the command map makes one and prints it\n",
+        ]);
+      })
+    );
   });
 });
 

@@ -321,6 +321,12 @@ describe("a map without regions", () => {
       ].join("\n"),
     );
   });
+
+  it("says nothing of a read where there was none", () => {
+    const text = renderMap(mapOf([]));
+    assertEquals(text.split("\n")[0], "[waymark notice: no map]");
+    assert(isAnnotationText(text));
+  });
 });
 
 describe("a notice", () => {

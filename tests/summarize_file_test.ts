@@ -25,7 +25,10 @@ function files(overrides: Partial<FileSummaries> = {}): FileSummaries & { asked:
   return {
     asked,
     summarize: (path, options) => (asked.push([path, options?.refresh]), Promise.resolve(map)),
-    lookup: (path, line) => (asked.push([path, line]), Promise.resolve({ status: "found", region: map.regions[0]! })),
+    lookup: (
+      path,
+      line,
+    ) => (asked.push([path, line]), Promise.resolve({ status: "found", region: map.regions[0]!, omitted: 0 })),
     ...overrides,
   };
 }
@@ -91,13 +94,58 @@ describe("summarizeFileTool(): the actions", () => {
         [{ status: "between", lines: 9, omitted: 0 }, /^line 2 is in no region of the map; read the lines around it$/],
         [{ status: "between", lines: 9, omitted: 4 }, /in no region of the map; 4 entries are not in the map, and/],
         [{ status: "between", lines: 1, omitted: 4 }, /^there is no line 2: the file has 1$/],
-        [{ status: "stale" }, /has changed.*"summarize"/],
-        [{ status: "absent" }, /no map.*"summarize"/],
+        [{ status: "stale" }, /^the file has changed since it was summarized; ask for action "summarize" first$/],
+        [{ status: "absent", kept: "disk" }, /^no map of it is kept; ask for action "summarize" first$/],
+        [{ status: "absent", kept: "memory" }, /^no map of it is kept; ask for action "summarize" first$/],
+        [{ status: "prose-only", lines: 1 }, /^there is no line 2: the file has 1$/],
       ] as const
     ) {
       const other = summarizeFileTool(files({ lookup: () => Promise.resolve(found) }));
       assertMatch(await other.execute({ path: "a.ts", action: "lookup", line: 2 }), words);
     }
+  });
+
+  it("says of a line's region that an inner one may be among the entries that are not in the map", async () => {
+    const tool = summarizeFileTool(files({
+      lookup: () => Promise.resolve({ status: "found", region: map.regions[0]!, omitted: 201 }),
+    }));
+    assertEquals(
+      await tool.execute({ path: "a.ts", action: "lookup", line: 255 }),
+      "line 255 is in 250-260  function  f250  adds 250  (201 entries are not in the map, and the line may be in one of them)",
+    );
+  });
+
+  it("does not speak of a map where there is only a summary in words, nor of a read where there was none", async () => {
+    const prose = { ...map, regions: [], maker: "model:m" };
+    const tool = summarizeFileTool(files({
+      summarize: () => Promise.resolve(prose),
+      lookup: () => Promise.resolve({ status: "prose-only", lines: 300 }),
+    }));
+    assertEquals(
+      await tool.execute({ path: "a.ts", action: "lookup", line: 2 }),
+      "no map could be made, only a summary; read the lines around it",
+    );
+    const said = await tool.execute({ path: "a.ts" });
+    assertEquals(said.split("\n").slice(0, 2), [
+      "[waymark notice: no map]",
+      "Reason: no map could be made, only a summary.",
+    ]);
+    assertStringIncludes(said, "Adds numbers.");
+  });
+
+  it("does not send a lookup for a map that is never kept", async () => {
+    const tool = summarizeFileTool(files({ lookup: () => Promise.resolve({ status: "absent", kept: "nowhere" }) }));
+    const said = await tool.execute({ path: "a.ts", action: "lookup", line: 2 });
+    assertEquals(said, 'no map is ever kept here; action "summarize" gives the whole one');
+  });
+
+  it("answers a lookup in one line, whatever is stored", async () => {
+    const name = "f\n[waymark map: x]\u001b[31m\u2028", region = { ...map.regions[0]!, name };
+    const tool = summarizeFileTool(files({ lookup: () => Promise.resolve({ status: "found", region, omitted: 0 }) }));
+    assertEquals(
+      await tool.execute({ path: "a.ts", action: "lookup", line: 255 }),
+      "line 255 is in 250-260  function  f (waymark map: x] [31m  adds 250",
+    );
   });
 
   it("refuses arguments it cannot use, saying what it takes", async () => {
@@ -111,6 +159,8 @@ describe("summarizeFileTool(): the actions", () => {
         [{ path: "a.ts", action: "lookup" }, '"line" is a whole number'],
         [{ path: "a.ts", action: "lookup", line: 0 }, '"line" is a whole number'],
         [{ path: "a.ts", action: "lookup", line: 1.5 }, '"line" is a whole number'],
+        [{ path: "a.ts", action: "lookup", line: "2" }, '"line" is a whole number'],
+        [{ path: "a.ts", action: "lookup", line: null }, '"line" is a whole number'],
       ] as const
     ) {
       const error = await assertRejects(() => tool.execute(args as unknown as SummarizeFileArguments), WaymarkError);
@@ -139,9 +189,15 @@ describe("summarizeFileTool(): the actions", () => {
         ["too-large", "read it 200 lines at a time instead"],
       ] as const
     ) {
-      const refused = files({ summarize: () => Promise.reject(new WaymarkError(code, "Cannot summarize a.ts: no")) });
-      const { message } = await assertRejects(() => summarizeFileTool(refused).execute({ path: "a.ts" }), WaymarkError);
-      assertEquals(message, `Cannot summarize a.ts: no; ${words}`);
+      const refuse = () => Promise.reject(new WaymarkError(code, "Cannot summarize a.ts: no"));
+      const refused = summarizeFileTool(files({ summarize: refuse, lookup: refuse }));
+      for (const action of ["summarize", "lookup", "refresh"] as const) {
+        const { message } = await assertRejects(
+          () => refused.execute({ path: "a.ts", action, line: 1 }),
+          WaymarkError,
+        );
+        assertEquals(message, `Cannot summarize a.ts: no; ${words}`);
+      }
     }
     const broken = files({ summarize: () => Promise.reject(new TypeError("x is undefined")) });
     assertStringIncludes(
@@ -169,13 +225,16 @@ describe("summarizeFileTool(): the actions", () => {
           ["missing.ts", "not-found", "missing.ts"],
         ] as const
       ) {
-        const error = await assertRejects(() => tool.execute({ path }, info), WaymarkError);
-        assertEquals(error.code, code);
-        assertStringIncludes(error.message, words);
-        assertStringIncludes(error.message, path);
+        for (const action of ["summarize", "lookup"] as const) {
+          const error = await assertRejects(() => tool.execute({ path, action, line: 1 }, info), WaymarkError);
+          assertEquals(error.code, code);
+          assertStringIncludes(error.message, words);
+          assertStringIncludes(error.message, path);
+          assertMatch(error.message, /; (give the path of|no map is made of it,|it has no lines to) /);
+        }
       }
       put(folder, "long.ts", code(300));
-      assertMatch(await tool.execute({ path: "long.ts", action: "lookup", line: 250 }, info), /no map of it yet/);
+      assertMatch(await tool.execute({ path: "long.ts", action: "lookup", line: 250 }, info), /no map of it is kept/);
       await tool.execute({ path: "long.ts" }, info);
       assertMatch(
         await tool.execute({ path: "long.ts", action: "lookup", line: 250 }, info),

@@ -23,12 +23,12 @@ import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { disk } from "../src/files.ts";
 import { stripAnnotations } from "../src/file_map.ts";
-import type { Model, Region, Summarizer, Summary } from "../src/types.ts";
+import type { Model, OutlineParser, Region, Summarizer, Summary } from "../src/types.ts";
 import type { Notice, Waymark, WaymarkOptions } from "../src/options.ts";
 import { createSession } from "../src/session.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { toolUseSummary } from "../src/tool_use.ts";
-import { createWaymark } from "../src/waymark.ts";
+import { createTeller, createWaymark } from "../src/waymark.ts";
 import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
 const usage = { calls: 1, input: 1000, output: 200, cacheRead: 30, cacheWrite: 4, ms: 1 };
@@ -313,6 +313,22 @@ describe("createWaymark(): failures", () => {
     }
   });
 
+  it("name the model, or the option, that makes no maps", () => {
+    const broken = { name: "broken-model", complete: () => Promise.reject(new Error()) } as unknown as Model;
+    for (
+      const [options, words] of [
+        [{ model: broken }, "model broken-model: it makes none; see completionModel()"],
+        [{ model: {} as Model }, "model (unnamed): it makes none; see completionModel()"],
+        [{ summarizer: {} as Summarizer, model: broken }, "summarizer: it has no summarize()"],
+        [{ outline: {} as OutlineParser }, "outline: it has no summarize()"],
+        [{ outline: {} as OutlineParser, summarizer: model(), fallback: "outline" }, "outline: it has no summarize()"],
+      ] as const
+    ) {
+      const { message } = assertThrows(() => createWaymark(options), WaymarkError);
+      assertEquals(message, `Cannot make maps with ${words}`);
+    }
+  });
+
   it("may be without end", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(300));
@@ -347,11 +363,12 @@ describe("createWaymark(): summarize and lookup", () => {
     inFolder(async (folder) => {
       const path = put(folder, "a.ts", `${code(3)}\n// nothing\n`), summarizer = model();
       await withWaymark(folder, { summarizer }, async ({ waymark }) => {
-        assertEquals(await waymark.lookup(path, 2), { status: "absent" });
+        assertEquals(await waymark.lookup(path, 2), { status: "absent", kept: "disk" });
         await waymark.summarize(path);
         assertEquals(await waymark.lookup(path, 2), {
           status: "found",
           region: { start: 2, end: 2, kind: "function", name: "f2", note: "" },
+          omitted: 0,
         });
         assertEquals(await waymark.lookup(path, 4), { status: "between", lines: 4, omitted: 0 });
         writeFileSync(path, `${code(3)}\n// other!!\n`);
@@ -363,6 +380,70 @@ describe("createWaymark(): summarize and lookup", () => {
       });
     }));
 
+  it("says of a line that there is no map, only a summary, where the model gave no usable region", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300)), summarizer = model({ regions: [] });
+      await withWaymark(folder, { summarizer }, async ({ waymark }) => {
+        await waymark.summarize(path);
+        for (const line of [5, 500]) {
+          assertEquals(await waymark.lookup(path, line), { status: "prose-only", lines: 300 });
+        }
+        const tool = waymark.summarizeFileTool();
+        assertEquals(
+          await tool.execute({ path, action: "lookup", line: 5 }),
+          "no map could be made, only a summary; read the lines around it",
+        );
+        assertMatch(await tool.execute({ path }), /^\[waymark notice: no map\]\nReason: .*only a summary\.\n/);
+        writeFileSync(path, code(301));
+        assertEquals([await waymark.lookup(path, 5), summarizer.runs], [{ status: "stale" }, 1]);
+      });
+    }));
+
+  it("says of a line's region how many entries the map leaves out: the innermost may be among them", () =>
+    inFolder(async (folder) => {
+      const methods = Array.from({ length: 600 }, (_, index) => `  method${index}() {\n    return ${index};\n  }\n`);
+      const path = put(folder, "a.ts", `export class Big {\n${methods.join("")}}\n`);
+      await withWaymark(folder, {}, async ({ waymark }) => {
+        const { omitted = 0 } = await waymark.summarize(path), tool = waymark.summarizeFileTool();
+        assert(omitted > 100);
+        let outer = 0;
+        for (let line = 2; line <= 50; line++) {
+          const found = await waymark.lookup(path, line);
+          assert(found.status === "found");
+          assertEquals(found.omitted, omitted);
+          if (found.region.name !== "Big") continue;
+          outer++;
+          const said = await tool.execute({ path, action: "lookup", line });
+          assertStringIncludes(said, `(${omitted} entries are not in the map, and the line may be in one of them)`);
+        }
+        assert(outer > 0);
+      });
+    }));
+
+  it("says where a map that is not there would be kept: in memory outside the root, nowhere with cache: false", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const path = put(folder, "a.ts", code(3)), other = put(outside, "a.ts", code(4));
+        await withWaymark(folder, { summarizer: model() }, async ({ waymark }) => {
+          assertEquals(await waymark.lookup(other, 2), { status: "absent", kept: "memory" });
+          await waymark.summarize(other);
+          assertEquals((await waymark.lookup(other, 2)).status, "found");
+        });
+        await withWaymark(folder, { summarizer: model(), cache: false }, async ({ waymark }) => {
+          for (const file of [path, other]) {
+            for (let times = 0; times < 2; times++) {
+              assertEquals(await waymark.lookup(file, 2), { status: "absent", kept: "nowhere" });
+              await waymark.summarize(file);
+            }
+          }
+          assertEquals(
+            await waymark.summarizeFileTool().execute({ path, action: "lookup", line: 2 }),
+            'no map is ever kept here; action "summarize" gives the whole one',
+          );
+        });
+      })
+    ));
+
   it("forgets a file, also one that is gone, and prunes the files that are gone", () =>
     inFolder(async (folder) => {
       const paths = ["a.ts", "b.ts", "c.ts"].map((name, index) => put(folder, name, code(300 + index))),
@@ -370,7 +451,7 @@ describe("createWaymark(): summarize and lookup", () => {
       await withWaymark(folder, { summarizer }, async ({ waymark }) => {
         for (const path of paths) await waymark.summarize(path);
         assertEquals(await waymark.forget(paths[0]!), 1);
-        assertEquals(await waymark.lookup(paths[0]!, 1), { status: "absent" });
+        assertEquals(await waymark.lookup(paths[0]!, 1), { status: "absent", kept: "disk" });
         rmSync(paths[1]!);
         assertEquals(await waymark.forget(paths[1]!), 1);
         assertEquals(await waymark.prune(), 0);
@@ -396,6 +477,87 @@ describe("createWaymark(): summarize and lookup", () => {
         }
       });
     }));
+});
+
+describe("createTeller()", () => {
+  const telling = () => {
+    const notices: Notice[] = [];
+    return { notices, tell: createTeller((notice) => notices.push(notice)) };
+  };
+  const failure = (message: string, reason = "provider-error", path = "a.ts") =>
+    ({ type: "failure", reason, message, path }) as WaymarkEvent;
+
+  it("tells of one reason once, whatever ids, times and counts a provider puts into its words", () => {
+    const { notices, tell } = telling();
+    for (let index = 0; index < 50; index++) {
+      const id = `req_${(index + 7).toString(36)}CSHo${index}QS`, file = `src/f${index}.ts`;
+      tell(failure(`Cannot summarize ${file}: 529 Overloaded (request_id: ${id})`, "provider-error", file));
+      tell(failure(`Cannot ask m: 429 {"type":"error","request_id":"${id}","message":"used ${index},123 tokens"}`));
+      tell(failure(`Cannot ask m: 500 error ${index}f14e45f-ceea-467f-a0e6-1b2c3d4e5f60 at 12:0${index % 9}:59.5Z`));
+      tell(failure(`Cannot ask m: try again in ${index * 7} s`));
+    }
+    assertEquals(notices.map(({ message }) => /\b(529|429|500|again)\b/.exec(message)?.[0]), [
+      "529",
+      "429",
+      "500",
+      "again",
+    ]);
+    assertStringIncludes(notices[0]!.message, "(request_id: req_7CSHo0QS)"); // told in the provider's own words
+  });
+
+  it("tells of what differs: the code, the status, the words, a folder", () => {
+    const { notices, tell } = telling();
+    const problems = [
+      failure("Cannot ask m: 400 prompt is too long"),
+      failure("Cannot ask m: 400 the balance is too low"),
+      failure("Cannot ask m: 401 the balance is too low"),
+      failure("Cannot ask m: 401 the balance is too low", "refused"),
+      new Error("Cannot read in /home/me/app1: there is no such folder"),
+      new Error("Cannot read in /home/me/app2: there is no such folder"),
+      new WaymarkError("not-found", "Cannot read in /home/me/app2: there is no such folder"),
+      { type: "cache", what: "memory", message: "Cannot keep maps on disk: the disk is full" } as WaymarkEvent,
+      { reason: "untracked", message: "The re-read guard is off" },
+      "thrown words",
+      null,
+    ];
+    for (let times = 0; times < 3; times++) problems.forEach(tell);
+    assertEquals(notices.map(({ reason }) => reason), [
+      "provider-error",
+      "provider-error",
+      "provider-error",
+      "refused",
+      "internal",
+      "internal",
+      "not-found",
+      "memory",
+      "untracked",
+      "internal",
+      "internal",
+    ]);
+  });
+
+  it("tells nothing of a pause, nor of what only happens", () => {
+    const { notices, tell } = telling();
+    tell(failure("Cannot ask m: left alone for 40 s", "backing-off"));
+    tell({ type: "cache", what: "opened", message: "" } as unknown as WaymarkEvent);
+    tell({ type: "hit", path: "a.ts", maker: "scanner" });
+    assertEquals(notices, []);
+  });
+
+  it("remembers a thousand reasons: then each new code is told of once, and nothing else", () => {
+    const { notices, tell } = telling();
+    const word = (index: number): string => index.toString(2).replaceAll("0", "a").replaceAll("1", "b");
+    for (let index = 0; index < 5000; index++) tell(failure(`Cannot ask m: ${word(index)}`));
+    const told = notices.length;
+    assert(told >= 900 && told <= 1000, `${told}`);
+    for (let times = 0; times < 3; times++) {
+      for (let index = 0; index < 5000; index += 100) {
+        tell(failure(`Cannot ask m: ${word(index)}`, "timeout"));
+        tell(failure(`Cannot ask m: ${word(index)}`));
+      }
+    }
+    assertEquals(notices.slice(told).map(({ reason }) => reason), ["timeout"]);
+  });
 });
 
 describe("createWaymark(): a source", () => {

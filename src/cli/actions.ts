@@ -10,7 +10,8 @@ import { disk } from "../files.ts";
 import { toDiskPath } from "../paths.ts";
 import { createProject } from "../project.ts";
 import type { Waymark, WaymarkOptions } from "../options.ts";
-import { sayBetween } from "../summarize_file.ts";
+import { sayLookup } from "../summarize_file.ts";
+import type { Lookup } from "../summarize_file_types.ts";
 import { readLedger } from "../tool_use/load.ts";
 import type { DigestRow } from "../tool_use/types.ts";
 import { linesCodec, readLines } from "./plain_reader.ts";
@@ -73,13 +74,17 @@ export async function map({ options, path, waymark, isHit }: Call): Promise<Outp
 export async function at({ options, path, line, waymark }: Call): Promise<Output> {
   const found = await waymark.lookup(path, line);
   if (options.json) return [toJson(found)];
-  if (found.status === "found") {
-    const { start, end, kind, name, note } = found.region;
-    return [[`${start}-${end}`, kind, name, note].filter(Boolean).join("  "), "\n"];
-  }
-  if (found.status === "between") return [`${sayBetween(line, found)}\n`];
-  const why = found.status === "stale" ? "the file has changed since its map was made" : "no map of it is kept";
-  return [`${why}; make one with the command map\n`];
+  return [`${sayLookup(line, found)}${nextOf(line, found)}\n`];
+}
+
+/** What to do where little is known of a line. */
+function nextOf(line: number, found: Lookup): string {
+  if (found.status === "prose-only" && line <= found.lines) return "; the command map prints it";
+  if (found.status !== "stale" && found.status !== "absent") return "";
+  const isLost = found.status === "absent" && found.kept !== "disk"; // with the process that made it
+  return isLost
+    ? ", nor can one be in .summaries/: the command map makes one and prints it"
+    : "; make one with the command map";
 }
 
 /** What the cache holds, which is what is left of a process that has ended. */

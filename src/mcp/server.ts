@@ -28,7 +28,7 @@ import { sessionPool } from "../session_pool.ts";
 import { readGuideline, summarizeFileTool } from "../summarize_file.ts";
 import type { FileSummaries } from "../summarize_file_types.ts";
 import { createTurns } from "../waiting.ts";
-import { createWaymark } from "../waymark.ts";
+import { createTeller, createWaymark } from "../waymark.ts";
 import { findInside, type Folder, openInside, toFolder, withInside } from "./folders.ts";
 import type { McpServerOptions, McpServing, McpTransport } from "./options.ts";
 import { readFile, readFileCodec, readFileDialect, readFileWords, readOf, type ReadResult } from "./read_file.ts";
@@ -72,7 +72,7 @@ const ROOTS_MS = 10_000;
  * ```
  */
 export async function serveMcp(transport: McpTransport, options: McpServerOptions = {}): Promise<McpServing> {
-  const { maxLines = 200 } = options, tell = teller(options.onNotice);
+  const { maxLines = 200 } = options, tell = createTeller(quiet(({ message }) => options.onNotice?.(message)));
   const roots = createRoots((options.roots ?? []).map(toFolder), tell), projects = createProjects(options, tell);
 
   const files: FileSummaries = {
@@ -210,14 +210,5 @@ function createProjects({ model, maxLines, references = false }: McpServerOption
       isClosed = true;
       await Promise.all([...made.values()].map(({ waymark }) => waymark.close()));
     },
-  };
-}
-
-/** Tells each distinct problem once, in one line. */
-function teller(onNotice: ((line: string) => void) | undefined): (problem: unknown) => void {
-  const told = new Set<string>(), pass = quiet(onNotice);
-  return (problem) => {
-    const line = oneLine(problem);
-    if (told.size < 1000 && !told.has(line)) pass((told.add(line), line));
   };
 }

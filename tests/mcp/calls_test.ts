@@ -110,6 +110,23 @@ describe("a model that fails", () => {
       assertEquals(notices.length, 1);
       assertStringIncludes(notices[0]!, "overloaded");
     }));
+
+  it("is told of once where each failure has an id of its own, in whichever folder it is", () => {
+    let asked = 0;
+    const model = scriptedModel(() => new Error(`400 broken (request_id: req_01${++asked}AB)`));
+    const within = (folder: string) => ({
+      model,
+      roots: ["one", "two"].map((name) => put(folder, `${name}/long.ts`, code(300)).slice(0, -"/long.ts".length)),
+    });
+    return serve(within, async ({ read, notices, folder }) => {
+      put(folder, "two/long.ts", code(301));
+      for (const name of ["one", "two"]) {
+        const [, note] = await read(`${folder}/${name}/long.ts`);
+        assertMatch(note!, /request_id: req_01/);
+      }
+      assertEquals([asked, notices.length], [2, 1], notices.join());
+    });
+  });
 });
 
 describe("a repeated read", () => {
