@@ -19,7 +19,7 @@
 import { auditRegions } from "./outline/audit.ts";
 import { createParse } from "./outline/parser.ts";
 import { contentsOf, extensionOf, limitOutline, MAX_NAME, MAX_NOTE, outlineProse } from "./summary/outline_rules.ts";
-import { summarizeLines } from "./summary/scan.ts";
+import { scan } from "./summary/scan.ts";
 import { secrets } from "./summary/secrets.ts";
 import { cleanText, cutText } from "./summary/text.ts";
 import type { OutlineParser, Region, Summary } from "./types.ts";
@@ -61,26 +61,19 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
     version: VERSION,
     async summarize(file, { signal }) {
       const started = performance.now();
-      const parsed = await parse(file, signal);
-      if (!parsed) {
-        const scanned = summarizeLines(file);
-        return scanned && { ...scanned, maker: "scanner" };
-      }
-      if (parsed.declarations.every(({ kind }) => kind === "import" || kind === "comment")) return undefined;
-      const { declarations, damaged } = parsed, { regions, omitted } = limitOutline(declarations);
+      const parsed = await parse(file, signal), extension = extensionOf(file.path, file.text);
+      const { declarations, damaged = false } = parsed ?? { declarations: scan(file.text, extension) };
+      if (declarations.every(({ kind }) => kind === "import" || kind === "comment")) return undefined;
+      const { regions, omitted } = limitOutline(declarations), maker = parsed ? "outline" : "scanner";
       const { counts, names, more } = contentsOf(declarations), clean = await withoutSecrets(regions, names);
-      const facts = {
-        extension: extensionOf(file.path, file.text),
-        lines: file.lines,
-        maker: "outline",
-        damaged,
-      } as const;
+      const facts = { extension, lines: file.lines, maker, damaged } as const;
       const ms = Math.round(performance.now() - started);
       return {
         prose: outlineProse({ counts, names: clean.names, more }, facts),
         regions: clean.regions,
         usage: { calls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ms },
         ...(omitted ? { omitted } : {}),
+        ...(parsed ? {} : { maker }),
       } satisfies Summary;
     },
     async audit(file, regions) {
@@ -95,14 +88,15 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
   };
 }
 
-/** All words cleaned, and free of what looks like a secret; without notes where that cannot be told. */
+/** All words free of what looks like a secret, and cleaned; without notes where that cannot be told. */
 async function withoutSecrets(
   regions: readonly Region[],
   names: readonly string[],
 ): Promise<{ regions: Region[]; names: readonly string[] }> {
   const words = [...regions.flatMap(({ name, note }) => [name, note]), ...names], notes = regions.length * 2;
-  const texts = words.map((text) => cleanText(text.slice(0, LONGEST)));
-  const masked = await secrets.mask(texts).catch(() => texts.map((text, at) => at < notes && at % 2 ? "" : text));
+  const texts = words.map((text) => text.slice(0, LONGEST));
+  const masked = await secrets.mask(texts).then((masked) => secrets.mask(masked.map(cleanText))) // as they are told, too
+    .catch(() => texts.map((text, at) => at < notes && at % 2 ? "" : cleanText(text)));
   return {
     names: masked.slice(notes),
     regions: regions.map(({ start, end, kind }, index) => ({

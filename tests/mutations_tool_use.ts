@@ -92,8 +92,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "secrets are masked in what is sent",
     file: "src/tool_use/digest.ts",
-    from: "await masker.mask([...beside, ...question.text.parts]);",
-    to: "[...beside, ...question.text.parts];",
+    from: "await masker.mask([question.tool, question.facts, ...question.text.parts]);",
+    to: "[question.tool, question.facts, ...question.text.parts];",
     test: "tool_use/digest_test.ts",
     named: "holds no secret of the result, nor of the facts beside it",
   },
@@ -106,12 +106,12 @@ export const toolUseMutations: readonly Mutation[] = [
     named: "holds no half of a secret that stands where a long result is cut, wherever the cut falls",
   },
   {
-    guarantee: "secrets are masked in what is kept",
-    file: "src/summary/text.ts",
-    from: 'return text.replace(UNSEEN, "");',
-    to: "return text;",
+    guarantee: "secrets are masked in what is sent, though what shows nothing splits them",
+    file: "src/summary/secrets.ts",
+    from: "if (hides) found.push(...await findWithout(HIDDEN, spaced, rules));",
+    to: "",
     test: "tool_use/digest_test.ts",
-    named: "holds no secret, not even one that hidden characters or the clamp would split",
+    named: "holds no secret that characters which show nothing split, in the text, its facts or the tool's name",
   },
   {
     guarantee: "a refusal is a failure",

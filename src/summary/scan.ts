@@ -1,9 +1,8 @@
 /**
- * The line scanner: a map of any text file with no parser, permission, download or model.
+ * The line scanner: a map of any text file without a parser.
  *
- * Promised: every region lies in the file, sorted by start; time grows with the file's size whatever is in it; no value of
- * the file gets into a name or a note. Absent: certainty. It goes by the words and the indentation of lines, so it can
- * miss declarations, and says so.
+ * Promised: regions lie in the file, sorted by start; time grows with its size; no value or key is in a name or a note.
+ * Absent: certainty. It goes by words and indentation, can miss declarations, and says so.
  *
  * @module
  */
@@ -13,17 +12,17 @@ import { contentsOf, cutName, extensionOf, limitOutline, MAX_NOTE, outlineProse 
 import type { Found } from "./code_rules.ts";
 import { ends, type Style, styleOf } from "./scanner_rules.ts";
 
-/** Lines longer than this are data: never looked at. */
+/** Longer lines are data. */
 const LONGEST = 2000;
-/** So much of a line is read. */
+/** So much is read. */
 const READ = 240;
-/** A function inside another is listed where the outer one has more lines than this. */
+/** Functions are listed inside those with more lines. */
 const LONG_FUNCTION = 60;
 
-/** A line that can only be code: text that seemed to go on until here does not. */
+/** Lines that can only be code. */
 const CODE = /^(?:export|import|function|class|interface|type|const|async|describe|func)\b/;
 
-/** A region whose end is not known yet. */
+/** A region that goes on. */
 interface Open {
   readonly found: Found;
   readonly start: number;
@@ -32,13 +31,13 @@ interface Open {
   readonly depth: number;
   end: number;
   name: string;
-  /** How far the first line in it is indented. */
+  /** The indentation of its first line. */
   inner?: number;
-  /** A bracket no further in has closed it. */
+  /** A bracket closed it. */
   isClosed?: boolean;
 }
 
-/** The declarations of a text, by its file's extension: sorted by start, inner ones after the outer. Never throws. */
+/** The declarations of a text: sorted by start, the outer first. Never throws. */
 export function scan(text: string, extension: string): Region[] {
   const lines = text.split("\n"), style = styleOf(extension), all: Open[] = [], open: Open[] = [];
   if (lines.at(-1) === "") lines.pop();
@@ -107,15 +106,15 @@ export function scan(text: string, extension: string): Region[] {
   return regionsOf(all, style.merges);
 }
 
-/** Whether a line as far out as a region is part of it. */
+/** Whether a line no further in is part of a region. */
 function goesOn(inner: Open, line: string, style: Style): boolean {
-  if (inner.isClosed && line.startsWith("}")) return false; // what it is in closes
+  if (inner.isClosed && line.startsWith("}")) return false;
   inner.isClosed ||= /^[\])}]+[;,]*(?:\s*\/\/.*)?$/.test(line);
-  inner.name ||= /^\}\s*([\w$\u0080-\uffff]+)/.exec(line)?.[1] ?? "";
+  inner.name ||= /^\}\s*([\p{L}\p{N}\p{M}_$]+)/u.exec(line)?.[1] ?? "";
   return style.goesOn.test(line) || style.label.test(line) || (style.clauses && line.startsWith(`${inner.name} `));
 }
 
-/** The map of a file as the line scanner sees it; `undefined` where it finds nothing. Costs no call. */
+/** The map of a file, if anything is found. */
 export function summarizeLines(file: SourceFile): Summary | undefined {
   const extension = extensionOf(file.path, file.text);
   const found = scan(file.text, extension), { regions, omitted } = limitOutline(found);
@@ -128,14 +127,14 @@ export function summarizeLines(file: SourceFile): Summary | undefined {
   };
 }
 
-/** The regions worth listing: named, long enough, functions in functions only where the outer one is long. */
+/** The regions worth listing: named and long enough. */
 function regionsOf(all: readonly Open[], merges: boolean): Region[] {
   const kept: Open[] = [], outer: Open[] = [];
   for (const item of all) {
     while (outer.length && outer.at(-1)!.depth >= item.depth) outer.pop();
     const { kind, atLeast = 1 } = item.found, holder = outer.at(-1), last = kept.at(-1);
     outer.push(item);
-    if (!nameOf(item.found.kind, item.name) || item.end - item.start + 1 < atLeast) continue;
+    if (!told(item.name, kind) || item.end - item.start + 1 < atLeast) continue;
     const isNested = isFunction(kind) && holder && isFunction(holder.found.kind);
     if (isNested && holder.end - holder.start < LONG_FUNCTION) continue;
     if (merges && isFunction(kind) && last?.name === item.name && last.depth === item.depth) last.end = item.end;
@@ -145,37 +144,46 @@ function regionsOf(all: readonly Open[], merges: boolean): Region[] {
     start: start + 1,
     end: end + 1,
     kind,
-    name: nameOf(kind, name),
+    name: told(name, kind),
     note,
   })).sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
-/** A name as it is told: empty where nothing of it may be. */
-function nameOf(kind: RegionKind, name: string): string {
-  return cutName(isText(kind) ? hideTokens(cutName(name, name.length)) : name);
-}
-
-/** Whether a name is text of the file rather than a word of its code. */
+/** Whether a name is text, not a word of code. */
 function isText(kind: RegionKind): boolean {
   return kind === "config" || kind === "test" || kind === "other";
 }
 
-/** Without what could be a key or a password: long runs of letters with digits among them. */
-function hideTokens(text: string): string {
-  return text.replace(/[\w+=]{20,}/g, (run) => (run.match(/\d/g)?.length ?? 0) < 3 ? run : "…");
+/** Long words; the password in an address. */
+const RUNS = /[\w+=.-]{20,}|(?<=:\/\/[^\s/:@]*:)[^\s/@]+(?=@)/g;
+const KNOWN = /xox[a-z]-\d|A[KS]IA[A-Z\d]{16}/, WORDS = /(?:IP)?[vV]?\d+|[A-Z]?[a-z]+|[A-Z]+/g;
+
+/** A name or a note as it is told: without what could be a key, empty where nothing is left. */
+function told(text: string, kind: RegionKind, max?: number): string {
+  const plain = cutName(text.replace(/(?!\s)\p{Cc}/gu, ""), text.length);
+  return cutName(plain.replace(RUNS, (run) => isKey(run, isText(kind)) ? "…" : run), max);
+}
+
+/** Letters and digits that make no words; in text, three digits. */
+function isKey(run: string, isText: boolean): boolean {
+  if (run.length < 20 || KNOWN.test(run)) return true;
+  if (isText && run.match(/[\w+=]{20,}/g)?.some((part) => /(?:\d\D*){3}/.test(part))) return true;
+  return run.split(/[^A-Za-z\d]/).some((part) =>
+    part.length > 19 && /\d/.test(part) && part.replace(WORDS, " ").length * 2.7 > part.length
+  );
 }
 
 function isFunction(kind: RegionKind): boolean {
   return kind === "function" || kind === "method";
 }
 
-/** A declaration up to where a value, a body or a comment can begin. In Rust a quote begins a lifetime. */
+/** Up to a value, a body or a comment; quotes begin lifetimes in Rust. */
 const HEAD = /^(?:(?!\/\/|\/\*|--|, do:)[^{="'`#;])*/, RUST_HEAD = /^(?:(?!\/\/|\/\*)[^{="#;])*/;
 
-/** What the first line of a declaration says beside its kind and name. */
+/** What a first line says beside kind and name. */
 function signature(line: string, { kind, name }: Found, extension: string): string {
   if (isText(kind) || kind === "constant") return "";
   const start = (extension === "rs" ? RUST_HEAD : HEAD).exec(line.slice(0, LONGEST))![0];
-  const head = cutName(start, MAX_NOTE).replace(/\s*(?:\(|:| do| where)$/, "");
+  const head = told(start, kind, MAX_NOTE).replace(/\s*(?:\(|:| do| where)$/, "");
   return head.length > name.length + kind.length + 3 ? head : "";
 }

@@ -1,5 +1,5 @@
 /**
- * The built-in parser: the line scanner as a summarizer, loaded at its first file so that importing it costs nothing.
+ * The line scanner as a summarizer, loaded at its first file.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Summarizer } from "../types.ts";
 /** Version of the rules; stored with every map. */
 const VERSION = 1;
 
-/** The line scanner. Costs no call; a file in which it finds nothing gets no map. */
+/** The line scanner. Costs no call; where it finds nothing there is no map. */
 export function scanner(): Summarizer {
   return {
     maker: "scanner",

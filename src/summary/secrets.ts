@@ -2,7 +2,7 @@
  * Masks what looks like a secret, by the patterns secretlint maintains; no list of our own.
  *
  * Promised: the patterns are loaded at the first use, once; where they cannot be loaded the text is not returned unmasked,
- * the call rejects. Absent: secretlint's engine (it reads the environment, which Deno would ask about), and its comments
+ * the call rejects. A secret is found in spite of what shows nothing: whether that splits it or divides it from a word beside it. Absent: secretlint's engine (it reads the environment, which Deno would ask about), and its comments
  * that switch a rule off: the text is not the user's own.
  *
  * @module
@@ -51,7 +51,7 @@ export function createMasker(load: () => Promise<unknown>): Masker {
   return {
     load: async () => void await (loading ??= rules()),
     async mask(texts) {
-      const found = await findSecrets(await (loading ??= rules()), texts.join("\n"));
+      const found = await findUnseen(await (loading ??= rules()), texts.join("\n"));
       let offset = 0;
       return texts.map((text) => {
         const masked = cover(text, found.map(([start, end]) => [start - offset, end - offset] as const));
@@ -74,7 +74,37 @@ export async function maskSecrets(text: string): Promise<string> {
   return (await secrets.mask([text]))[0]!;
 }
 
-/** Where secrets stand, in order. */
+/** Controls, but tabs and what breaks a line; what else shows nothing; both. */
+const CONTROL = /(?![\t\n\r])\p{Cc}/gu, HIDDEN = /[\p{DI}\p{Cf}]/gu, UNSEEN = /(?![\t\n\r])[\p{Cc}\p{DI}\p{Cf}]/gu;
+
+/** Where secrets stand, in order, also those that are only seen without what shows nothing. */
+async function findUnseen(rules: readonly Rule[], content: string): Promise<Range[]> {
+  const spaced = content.replace(CONTROL, " "), found = await findSecrets(rules, spaced);
+  const hides = content.search(HIDDEN) >= 0;
+  if (hides) found.push(...await findWithout(HIDDEN, spaced, rules));
+  if (spaced !== content) found.push(...await findWithout(CONTROL, content, rules));
+  if (hides && spaced !== content) found.push(...await findWithout(UNSEEN, content, rules));
+  return found.sort((a, b) => a[0] - b[0]);
+}
+
+/** Where secrets stand in a text as it is read without what a pattern matches. */
+async function findWithout(pattern: RegExp, content: string, rules: readonly Rule[]): Promise<Range[]> {
+  const places: number[] = [], parts: string[] = [];
+  let start = 0;
+  const keep = (end: number): void => {
+    parts.push(content.slice(start, end));
+    while (start < end) places.push(start++);
+  };
+  for (const { 0: gap, index } of content.matchAll(pattern)) {
+    keep(index);
+    start = index + gap.length;
+  }
+  keep(content.length);
+  const found = await findSecrets(rules, parts.join(""));
+  return found.map(([from, to]) => [places[from] ?? start, (places[to - 1] ?? start) + 1]);
+}
+
+/** Where secrets stand. */
 async function findSecrets(rules: readonly Rule[], content: string): Promise<Range[]> {
   const found: Range[] = [];
   const context = {
@@ -85,7 +115,7 @@ async function findSecrets(rules: readonly Rule[], content: string): Promise<Ran
   };
   const source = { content, contentType: "text", filePath: "text.txt", ext: ".txt", hasBOM: false };
   for (const rule of rules) await rule.create(context, { enableIDScanRule: true }).file?.(source);
-  return found.sort((a, b) => a[0] - b[0]);
+  return found;
 }
 
 /** The range of a report, to the end of what it names: one of the rules counts the secret from the start of its label. */

@@ -15,17 +15,21 @@ const SPACES = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
 /** Characters that show nothing or reorder text. Joiners stay, for emoji and the scripts that need them. */
 const HIDDEN = /(?![\u200c\u200d])\p{Cf}/gu;
 
-/** What shows nothing, where no script and no emoji needs it. */
-const UNSEEN = /(?<=\p{ASCII})[\p{DI}\p{Cf}]+(?=\p{ASCII})/gu;
+/** What shows nothing, controls among it, where no script and no emoji needs it. */
+const UNSEEN = /(?<=[\t\n\r -~])(?:[\p{DI}\p{Cf}]|(?![\t\n\r])\p{Cc})+(?=[\t\n\r -~])/gu;
 
 /** The text as one line: no line breaks, no control or hidden characters, no lone surrogates, single spaces. */
 export function cleanText(text: string): string {
-  return withoutUnseen(text.toWellFormed().replace(HIDDEN, "")).replace(SPACES, " ").trim();
+  const spaced = withoutUnseen(text.toWellFormed().replace(HIDDEN, "")).replace(SPACES, " ");
+  return withoutUnseen(spaced).replace(/ +/g, " ").trim(); // what stands beside a space is between plain letters now
 }
 
-/** The text without what shows nothing between plain letters: it would hide a frame or a secret from whoever looks for one. */
-export function withoutUnseen(text: string): string {
-  return text.replace(UNSEEN, "");
+/**
+ * The text without what shows nothing between plain characters: it would hide a frame or a secret from whoever looks for one.
+ * Tabs and line breaks show.
+ */
+export function withoutUnseen(text: string, instead: (run: string) => string = () => ""): string {
+  return text.replace(UNSEEN, instead);
 }
 
 /** At most `max` UTF-16 code units, cut at a word with an ellipsis; inside a word only where there is no space near. */

@@ -11,10 +11,10 @@
 import { ask } from "../summary/ask.ts";
 import { requestFailure } from "../summary/failure.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
-import { cleanText, cutText, withoutUnseen } from "../summary/text.ts";
+import { cleanText, cutText } from "../summary/text.ts";
 import { freshToken } from "../summary/token.ts";
 import type { Completion, CompletionModel } from "../types.ts";
-import { type Excerpt, MARGIN, wholeEnd } from "./excerpt.ts";
+import { type Excerpt, MARGIN, shownText, wholeEnd } from "./excerpt.ts";
 import { type DigestText, digestText, isUnseen, neutralLine } from "./text.ts";
 
 /** How many words are asked for. */
@@ -63,20 +63,17 @@ export interface DigestRun {
 /** The digest of a result. Rejects with a {@linkcode WaymarkError}. */
 export async function makeDigest(question: DigestQuestion, run: DigestRun): Promise<DigestText> {
   const { model, maxTokens, masker = secrets } = run;
-  const beside = [cleanText(withoutUnseen(question.tool)), withoutUnseen(question.facts)];
-  const [name = "", facts, ...parts] = await masker.mask([...beside, ...question.text.parts]);
+  const [name = "", facts, ...parts] = await masker.mask([question.tool, question.facts, ...question.text.parts]);
   run.signal.throwIfAborted();
-  const text = [facts, joined(parts, question.text.omitted)].filter(Boolean).join("\n").toWellFormed();
-  const tool = cutText(name, MAX_TOOL), token = freshToken(text + tool);
+  const text = shownText([facts, joined(parts, question.text.omitted)].filter(Boolean).join("\n").toWellFormed());
+  const tool = cutText(cleanText(name), MAX_TOOL), token = freshToken(text + tool);
   const content =
     `<output-${token}>\ntool: ${tool}\n${text}\n</output-${token}>\n\nNow the digest, at most ${WORDS} words.`;
   const messages = [{ role: "user", content }] as const;
   const answer = await ask(model, { system: SYSTEM, messages, maxTokens, signal: await run.begin() });
   run.used(answer.usage);
-  // Masked before anything is cut: half a secret would not be known for one. With its lines, by which private keys are known,
-  // and nothing unseen in it, or a secret would be masked in part.
-  const raw = withoutUnseen(answer.text.slice(0, MAX_RAW));
-  const [said = ""] = await masker.mask([withoutDelimiters(raw, token)]);
+  // Masked before anything is cut: half a secret would not be known for one. With its lines, by which private keys are known.
+  const [said = ""] = await masker.mask([withoutDelimiters(answer.text.slice(0, MAX_RAW), token)]);
   check(model.name, answer.stopReason, said);
   // And as the one line that is kept: nothing is taken out of it any more.
   const [line = ""] = await masker.mask([neutralLine(said)]);

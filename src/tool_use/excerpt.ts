@@ -1,6 +1,8 @@
 /**
- * What of a text is sent to a model: without binary content, control characters and what hides between plain letters, and of a
- * long one its two ends. Pure.
+ * What of a text is sent to a model: without binary content and what steers a terminal, and of a long one its two ends. Pure.
+ *
+ * What shows nothing between plain characters is still there, each run as one character, so that whoever masks secrets knows a
+ * key that it splits from a key that it divides from another word; {@linkcode shownText} takes it out.
  *
  * @module
  */
@@ -42,7 +44,7 @@ export interface Excerpt {
   readonly omitted: number;
 }
 
-/** The text without binary content and control characters, and only its two ends where it is long. Holds nothing of a long text. */
+/** The text without binary content and colours, and only its two ends where it is long. Holds nothing of a long text. */
 export function excerpt(text: string): Excerpt {
   const windows = text.length > 2 * WINDOW
     ? [text.slice(0, wholeEnd(text, WINDOW)), text.slice(wholeEnd(text, text.length - WINDOW))]
@@ -56,14 +58,22 @@ export function excerpt(text: string): Excerpt {
 
 /** Runs of base64 that long are no text. */
 const BASE64 = /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{400,}={0,2}/g;
-/** Colours and cursor movements of a terminal. */
+/** Stands for what shows nothing and is no control. */
+const HIDDEN = "\u200b";
+/** Colours and cursor movements of a terminal, its title and links, its sets of characters. */
 // deno-lint-ignore no-control-regex -- they are what is looked for
-const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
-// deno-lint-ignore no-control-regex -- as above
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]+/g;
+const ANSI = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|[\]PX^_][^\n\u0007\u001b\u009c]*(?:[\u0007\u009c]|\u001b\\)|[ -/]+[0-~])/g;
+/** Controls, but tabs and what breaks a line. */
+const CONTROLS = /(?:(?![\t\n\r])\p{Cc})+/gu;
 
 function plainText(text: string): string {
-  return withoutBase64(withoutUnseen(text.replace(ANSI, "").replace(CONTROLS, " ")));
+  const plain = withoutUnseen(text.replace(ANSI, HIDDEN), (run) => /\p{Cc}/u.test(run) ? "\0" : HIDDEN);
+  return withoutBase64(plain.replace(CONTROLS, (run) => run === "\0" ? run : " "));
+}
+
+/** The text without what shows nothing between plain characters, and with a space for every run of controls. */
+export function shownText(text: string): string {
+  return withoutUnseen(text.replaceAll(HIDDEN, "").replace(CONTROLS, " "));
 }
 
 /** The text without long runs of base64. */

@@ -27,7 +27,7 @@ export function isUnseen(text: string): boolean {
 
 /** One line in which nothing begins a tag or one of our own frames. What looked like a tag begins with `‹`. */
 export function neutralLine(text: string): string {
-  return clean(withoutUnseen(clean(text))).replace(TAG, "‹");
+  return clean(withoutUnseen(clean(withoutUnseen(text)))).replace(TAG, "‹");
 }
 
 /** A digest as it is kept. */

@@ -13,6 +13,7 @@ import { grammarFor } from "../../src/outline/grammar_for.ts";
 import { isHazard } from "../../src/outline/load.ts";
 import { createParse } from "../../src/outline/parser.ts";
 import { extensionOf } from "../../src/summary/outline_rules.ts";
+import { scan } from "../../src/summary/scan.ts";
 import type { Region, Summary } from "../../src/types.ts";
 import { golden, samples, sourceOf, written } from "./golden.ts";
 
@@ -257,14 +258,41 @@ describe("names and notes of the outline", () => {
   });
 
   it("hold no secret that a character which shows nothing splits, to a program or to the eye", async () => {
-    for (const unseen of ["\u200b", "\u200d", "\u034f", "\u3164", "\ufe0f", "\u2060"]) {
+    for (const unseen of ["\u200b", "\u200d", "\u034f", "\u3164", "\ufe0f", "\u2060", "\u0001", "\u0085", "\u009f"]) {
       const split = token.slice(0, 12) + unseen + token.slice(12);
       const text = `describe("uses ${split}", () => {\n  x();\n  y();\n  z();\n});\nfunction f() {\n}\n`;
       for (const summary of [await summarize("a.ts", text), await summarize("a.md", `# Uses ${split} now\n\na\nb\n`)]) {
-        const shown = JSON.stringify(summary).replace(/[\p{DI}\p{Cf}]/gu, "");
+        const shown = JSON.stringify(summary).replace(/[\p{DI}\p{Cf}\p{Cc}\s]/gu, "");
         assert(summary!.regions.length > 0 && !shown.includes(token.slice(4)), shown);
       }
     }
+  });
+
+  it("hold no secret where the scanner made the map: as masked as where a parser did", async () => {
+    const made = [token, ["AKIA", "IOSFODNN7EXAMPLF"].join(""), ["xoxb", "123456789012", "abcdefABCDEFabcd"].join("-")];
+    for (const secret of made) {
+      for (
+        const [path, text] of [
+          ["a.yaml", `a: 1\n"${secret}":\n  b: 1\n`],
+          ["a.sql", `create table "${secret}" (\n  a int\n);\n`],
+          ["a.md", `# Of ${secret}\n\ntext\n# At https://bob:${"hunter2hunter"}@db.example.org\n`],
+        ] as const
+      ) {
+        const summary = (await summarize(path, text))!;
+        assertEquals(summary.maker, "scanner", path);
+        const told = JSON.stringify([summary.prose, summary.regions]);
+        assert(summary.regions.length > 0 && !told.includes(secret.slice(4, 20)) && !told.includes("hunter2"), told);
+      }
+    }
+    const url =
+      (await summarize("a.md", `# At ${["postgres://app", "s3cretpw9"].join(":")}@db.internal/main\n\ntext\n`))!;
+    assertStringIncludes(url.regions[0]!.name, "At ");
+    assert(!JSON.stringify(url).includes("s3cretpw9"));
+    const stripe = ["sk_live", "abcdefghijklmnopqrstuvwx"].join("_"); // no digit: the scanner alone takes it for words
+    assert(JSON.stringify(scan(`# Of ${stripe}\n\ntext\n`, "md")).includes(stripe));
+    const { regions, prose } = (await summarize("a.md", `# Of ${stripe}\n\ntext\n`))!;
+    assertEquals(places(regions), ["1-3 Of [masked]"]);
+    assert(!prose.includes("abcdefgh"));
   });
 
   it("hold no part of a secret in the paragraph either, which cuts names", async () => {

@@ -536,7 +536,7 @@ describe("what comes back", () => {
       });
     });
     assertEquals(prose, "Two. Lines.");
-    assertEquals(regions, [{ start: 1, end: 5, kind: "other", name: "shape0", note: "used 7-8 class Forged [2J" }]);
+    assertEquals(regions, [{ start: 1, end: 5, kind: "other", name: "shape0", note: "used 7-8 class Forged[2J" }]);
   });
 
   it("stays inside the file where a comment in the file steered the model", async () => {

@@ -223,7 +223,7 @@ describe("names and notes", () => {
       note: "used\r\n99-100  class  Forged  by nobody\u2028x\u001b[2J",
     });
     assertEquals(name, "a b");
-    assertEquals(note, "used 99-100 class Forged by nobody x [2J");
+    assertEquals(note, "used 99-100 class Forged by nobody x[2J");
   });
 
   it("are cut at a word, within 120 and 200 characters", () => {

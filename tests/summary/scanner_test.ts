@@ -161,6 +161,89 @@ describe("names and notes of the scanner", () => {
     ]);
   });
 
+  /** Made-up values in the shapes of real keys. */
+  const keys: Readonly<Record<string, string>> = {
+    github: ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].join(""),
+    amazon: ["AKIA", "IOSFODNN7EXAMPLF"].join(""),
+    "amazon without a digit": ["AKIA", "QWERTYUIOPASDFGH"].join(""),
+    slack: ["xoxb", "123456789012", "1234567890123", "abcdefghijklmnopqrstuvwx"].join("-"),
+    anthropic: ["sk-ant-api03-", "Ab3dEf9hIjKlMn0pQ-StUvWxYz12".repeat(3), "_AA"].join(""),
+    openai: ["sk-proj-", "a1B2c3D4e5F6g7H8i9J0".repeat(3)].join(""),
+    npm: ["npm_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join(""),
+  };
+
+  it("hold no key of any service, in names of every kind and in what is said beside them", () => {
+    for (const [service, key] of Object.entries(keys)) {
+      const texts: Readonly<Record<string, string>> = {
+        js: `test("uses ${key}", () => {\n  a;\n  b;\n});\n`,
+        yaml: `a: 1\n"${key}": 1\n`,
+        json: `{\n"${key}": {\n "a": 1\n}\n}\n`,
+        toml: `["${key}"]\na=1\n[x.${key}]\nb=2\n`,
+        md: `# Key ${key}\n\ntext\n`,
+        css: `.x${key} {\n}\n`,
+        html: `<section id="${key}">\n<p>\n</section>\n`,
+        hcl: `resource "a" "${key}" {\n}\n`,
+        ts: `namespace ${key} {\n a;\n}\nclass A extends ${key} {\n a() {\n }\n}\nexport function f(a: ${key}) {\n}\n`,
+        sh: `${key}() {\n a\n}\n`,
+        sql: `create table "${key}" (\n a int\n);\n`,
+        rb: `describe "${key}" do\n  it "works ${key}" do\n  end\nend\n`,
+        hs: `instance Foo "${key}" where\n  a = b\n`,
+      };
+      for (const [extension, text] of Object.entries(texts)) {
+        const told = JSON.stringify(scan(text, extension));
+        assert(!told.includes(key.slice(4, 16)) && !told.includes(key.slice(-12)), `${service} ${extension}: ${told}`);
+      }
+    }
+  });
+
+  it("hold no key that a control or what shows nothing splits", () => {
+    for (const gap of ["\u0001", "\b", "\u007f", "\u0080", "\u0085", "\u009f", "\u200b", "\u034f"]) {
+      for (const key of Object.values(keys)) {
+        const split = key.slice(0, 9) + gap + key.slice(9);
+        assertEquals(names(scan(`# A ${split}\n\ntext\n`, "md")), ["1-3 A …"], `${JSON.stringify(gap)} ${key}`);
+      }
+    }
+    assertEquals(names(scan("# One\u0085two \u0001 three\tfour\n\ntext\n", "md")), ["1-3 Onetwo three four"]);
+  });
+
+  it("hold no password of an address", () => {
+    const address = ["https://bob:", "hunter2", "@db.example.org/x"].join("");
+    assertEquals(names(scan(`# At ${address} now\n\ntext\n`, "md")), ["1-3 At https://bob:…@db.example.org/x now"]);
+  });
+
+  it("keep long words that are words: identifiers, headings, versions, paths", () => {
+    const identifiers = [
+      "convertIPv4MappedIPv6ToIPv4",
+      "convertV4FileDataToV3",
+      "convertBase64ToUint8ArrayInPlace",
+      "test_utf8_to_utf16_with_bom_and_4_bytes",
+      "internationalizationOfEverything2",
+      "CRYPTO_AES256_GCM_SIV_NONCE_LENGTH_12",
+    ];
+    for (const name of identifiers) {
+      assertEquals(names(scan(`function ${name}(a) {\n  b;\n}\n`, "js")), [`1-3 ${name}`]);
+    }
+    const headings = [
+      "release-notes-for-the-second-beta-of-2026",
+      "1.24.0-beta.3.20261129",
+      "2026-11-29T10-00-00.000000-release",
+      "packages/ai/src/generate-object/stream.test",
+      "0190163d-8694-739b-aea5-966c26f8ad91",
+      "someVeryLongCamelCaseNameWith2Digits3",
+      "https://example.org:8080/@scope/a",
+    ];
+    for (const name of headings) assertEquals(names(scan(`## ${name}\n\nx\n`, "md")), [`1-3 ${name}`]);
+  });
+
+  it("take no mark for the name that a closing line has", () => {
+    for (const mark of ["；", " — note;", " “x”", "、", "…"]) {
+      assertEquals(scan(`typedef struct {\n  int a;\n}${mark}\n`, "c"), [], mark);
+    }
+    for (const name of ["größe", "名前", "a\u0301b", "$x_1"]) {
+      assertEquals(names(scan(`typedef struct {\n  int a;\n} ${name};\n`, "c")), [`1-3 ${name}`]);
+    }
+  });
+
   it("are never empty: what has nothing to be told by is no region", () => {
     for (const key of ["' :", "   :", "'\u200b' :", "\u200b:", ". :"]) {
       for (const { name } of scan(`${key}\n  a: 1\n`, "yaml")) assert(name !== "", key);

@@ -57,6 +57,50 @@ describe("masking", () => {
     assert(!masked.includes(token));
   });
 
+  it("finds a secret that what shows nothing splits, controls among it, and takes that away with it", async () => {
+    const unseen = [
+      "\u0001",
+      "\b",
+      "\u007f",
+      "\u0080",
+      "\u0085",
+      "\u009f",
+      "\u200b",
+      "\u034f",
+      "\u{e0041}",
+      "\0\u200d\u0085",
+    ];
+    for (const [what, value] of Object.entries(FAKES)) {
+      for (const gap of unseen) {
+        for (const at of [2, 11, value.length - 1]) {
+          const masked = await maskSecrets(`It is ${value.slice(0, at)}${gap}${value.slice(at)} \u0001 now`);
+          const shown = masked.replace(/[\p{Cc}\p{Cf}\p{DI}]/gu, "");
+          assertEquals(shown, `It is ${MASK}  now`, `${what} ${JSON.stringify(gap)} at ${at}`);
+        }
+        const { length } = value;
+        if (value.includes(" ") || length > 80) continue;
+        assertEquals(await maskSecrets(`It is ${[...value].join(gap)} now`), `It is ${MASK} now`, what);
+      }
+    }
+  });
+
+  it("finds a secret that what shows nothing divides from the words beside it", async () => {
+    const token = FAKES["a GitHub token"]!, key = FAKES["an AWS access key id"]!;
+    for (const gap of ["\0", "\u0001", "\u001f", "\u0085", "\u200b", "\u2060"]) {
+      assertEquals(
+        await maskSecrets(`A=1${gap}${token}${gap}B=${key}${gap}C=`),
+        `A=1${gap}${MASK}${gap}B=${MASK}${gap}C=`,
+      );
+      const other = /\p{Cc}/u.test(gap) ? "\u200b" : "\u0001", split = key.slice(0, 9) + other + key.slice(9);
+      assertEquals(await maskSecrets(`one${gap}${split}${gap}two`), `one${gap}${MASK}${gap}two`);
+    }
+  });
+
+  it("leaves alone what shows nothing where there is no secret", async () => {
+    const text = "a\0b\u200bc 👨‍👩‍👧 می‌خواهم \u0085\n";
+    assertEquals(await maskSecrets(text), text);
+  });
+
   it("is done: a masked text stays as it is", async () => {
     const once = await maskSecrets(Object.values(FAKES).join(" ; "));
     assertEquals(await maskSecrets(once), once);

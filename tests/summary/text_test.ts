@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { describe, it } from "node:test";
-import { cleanLine, cleanText, cutText } from "../../src/summary/text.ts";
+import { cleanLine, cleanText, cutText, withoutUnseen } from "../../src/summary/text.ts";
 
 /** Any string at all, with more than its share of what breaks cutting and cleaning. */
 const anyText = fc.array(
@@ -26,16 +26,50 @@ const anyText = fc.array(
   { maxLength: 60 },
 ).map((parts) => parts.join(""));
 
+/** Controls that show nothing. */
+const controls = Array.from({ length: 0xa0 }, (_, point) => String.fromCharCode(point))
+  .filter((one) => /(?![\t\n\r])\p{Cc}/u.test(one));
+
+/** A few letters among whatever shows nothing, reorders, joins or breaks a line. */
+const hiddenText = fc.array(
+  fc.constantFrom(
+    ..."a|B|1|é|م|👨|️| |\u00a0|\t|\r\n|\u2028|\u0000|\b|\f|\u001b|\u007f|\u0080|\u0085|\u009f|\u200b|\u200c|\u200d|\u034f|\u3164|\u180e|\u00ad|\ufff9|\ufeff|\u0600|\ud83d|\u{e0041}"
+      .split("|"),
+  ),
+  { maxLength: 14 },
+).map((parts) => parts.join(""));
+
 describe("cleaning a text", () => {
   it("makes one line of many", () => {
     assertEquals(
-      cleanText("  one\r\n\ttwo\u2028three\u2029four\ffive\v six\u0085seven  "),
+      cleanText("  one\r\n\ttwo\u2028three\u2029four \ffive\v\nsix\u00a0seven  "),
       "one two three four five six seven",
     );
   });
 
   it("takes out control characters, ends of colour codes left harmless", () => {
-    assertEquals(cleanText("a\u0000b\u001b[31mc\u007f"), "a b [31mc");
+    assertEquals(cleanText("a\u0000b\u001b[31mc\u007f"), "ab[31mc");
+    assertEquals(cleanText("é\u0000è \u0007\u0085à"), "é è à");
+  });
+
+  it("takes out every control between plain letters but those that break a line or set a tab", () => {
+    for (const control of controls) assertEquals(cleanText(`gh${control}p`), "ghp", JSON.stringify(control));
+    for (const shown of ["\t", "\n", "\r"]) assertEquals(cleanText(`gh${shown}p`), "gh p");
+  });
+
+  it("leaves nothing hidden between plain letters and spaces, and does nothing the second time", () => {
+    assertEquals(cleanText("a\u200c\u0085a"), "aa");
+    assertEquals(cleanText("a\u0085\u3164a"), "aa");
+    assertEquals(cleanText("é\u0085\u3164a\u2028\u200c\u2028b"), "é a b");
+    fc.assert(
+      fc.property(hiddenText, (text) => {
+        const line = cleanText(text);
+        assertEquals(cleanText(line), line);
+        assertEquals(withoutUnseen(line), line);
+        assert(!/\p{Cc}|\p{Zl}|\p{Zp}|\s\s|^\s|\s$|(?<=\p{ASCII})[\p{DI}\p{Cf}]+(?=\p{ASCII})/u.test(line), line);
+      }),
+      { numRuns: 5000 },
+    );
   });
 
   it("takes out characters that hide or reorder text, and keeps the joiners of emoji and scripts", () => {

@@ -14,7 +14,7 @@ refuseUnseenRejections();
 /** Every character that shows nothing; of the thousands that are only set aside for it, the first and the last. */
 const UNSEEN = Array.from({ length: 0xe1000 }, (_, point) => point)
   .filter((point) => point < 0xe0200 || point === 0xe0fff)
-  .filter((point) => /[\p{DI}\p{Cf}]/u.test(String.fromCodePoint(point)))
+  .filter((point) => /(?![\t\n\r])[\p{DI}\p{Cf}\p{Cc}]/u.test(String.fromCodePoint(point)))
   .map((point) => String.fromCodePoint(point));
 
 /** Shapes of keys that services really give out; none of these was ever one. */
@@ -133,16 +133,38 @@ describe("the question", () => {
   });
 
   it("holds no secret that characters which show nothing split, in the text, its facts or the tool's name", async () => {
-    for (const unseen of ["\u00ad", "\u034f", "\u200b", "\u200d", "\u3164", "\ufe0f", "\u{e0041}", "\u200b\u200d"]) {
+    const all = ["\u00ad", "\u034f", "\u200b", "\u200d", "\u3164", "\ufe0f", "\u{e0041}", "\u200b\u200d"];
+    for (const unseen of [...all, "\u0001", "\b", "\u007f", "\u0080", "\u0085", "\u009f", "\0\u200d"]) {
       const split = (secret: string) => secret.slice(0, 8) + unseen + secret.slice(8);
       const { model, digest } = make(`token=${split(SECRETS.github)}`, "ok", {
         facts: `bot: ${split(SECRETS.slack)}`,
         tool: `mcp ${split(SECRETS.amazon)}`,
       });
       await digest;
-      const shown = sent(model.calls[0]).replaceAll(/[\p{DI}\p{Cf}]/gu, "");
-      for (const secret of Object.values(SECRETS)) assert(!shown.includes(secret), `${escape(unseen)} ${secret}`);
+      const shown = sent(model.calls[0]).replaceAll(/[\p{DI}\p{Cf}]|(?!\n)\p{Cc}/gu, "");
+      for (const secret of Object.values(SECRETS)) {
+        assert(!shown.replaceAll(/\s/g, "").includes(secret), `${escape(unseen)} ${secret}`);
+      }
       assertEquals(shown.split("[masked]").length, 4);
+    }
+  });
+
+  it("holds no secret that characters which show nothing divide from its neighbours: an environment, a list", async () => {
+    for (
+      const unseen of ["\0", "\u0001", "\u001f", "\u0085", "\u200b", "\u001b(B", "\u001b[m", "\u001b]0;bash\u0007"]
+    ) {
+      const { model, digest } = make(["HOME", ...Object.values(SECRETS), "SHLVL"].join(unseen), "ok", {
+        facts: ["a", SECRETS.github, "b"].join(unseen.slice(0, 1)),
+      });
+      await digest;
+      const shown = sent(model.calls[0]);
+      for (const secret of Object.values(SECRETS)) {
+        assert(
+          !shown.includes(secret.slice(5)),
+          `${escape(unseen)}: ${shown}`,
+        );
+      }
+      assert(shown.includes("HOME") && shown.includes("SHLVL") && !/(?!\n)\p{Cc}/u.test(shown), shown);
     }
   });
 
