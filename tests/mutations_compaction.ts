@@ -260,7 +260,7 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "the re-read guard is told what a swap took",
     file: "src/compaction/compactor.ts",
-    from: "    history.replace(span, messages);\n    evict(items);",
+    from: "    history.replace(span, messages);\n    leaving?.evict(parting);",
     to: "    history.replace(span, messages);",
     test: "compaction/compactor_test.ts",
     named: "the session of the re-read guard > is told what a swap took, and nothing else",
@@ -525,8 +525,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "of what is not known to stand in the view nothing is said to",
     file: "src/compaction/leaving.ts",
-    from: "...left.flatMap(({ facts }) => facts.answers), ...lost]",
-    to: "...left.flatMap(({ facts }) => facts.answers)]",
+    from: "new Set([...gone, ...lost])",
+    to: "new Set(gone)",
     test: "compaction/compactor_test.ts",
     named: "is answered in full once it may have left: in words of the user's, under another id, or without one",
   },

@@ -220,8 +220,10 @@ export function deepagentsMiddleware<Middleware>(
 /** The tool `summarize_file`, made by the host's own constructor. */
 function summarizeFile(tool: NonNullable<LangchainHost<unknown>["tool"]>, waymark: LangchainWaymark, cwd?: string) {
   const { name, description, parameters, execute } = waymark.summarizeFileTool();
-  const run = (args: SummarizeFileArguments, config?: { readonly signal?: AbortSignal }) =>
-    execute(args, { signal: config?.signal, cwd });
+  const run = (args: SummarizeFileArguments, config?: { readonly signal?: unknown }) => {
+    const signal = config?.signal;
+    return execute(args, { signal: signal instanceof AbortSignal ? signal : undefined, cwd });
+  };
   return tool(run, { name, description, schema: parameters });
 }
 

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { attempting } from "../errors.ts";
 import { createClearing } from "./clearing.ts";
 import type { Compactor, CompactorStats } from "./compactor_types.ts";
 import { estimateTokens } from "./estimate.ts";
@@ -14,10 +15,10 @@ import { createFlights, type Ready } from "./flight.ts";
 import { checkOptions, compactorRules, StormGuard } from "./guard.ts";
 import { History, type ShownItem } from "./history.ts";
 import { descend, oldSummaries, sizeOfSummaries } from "./ladder.ts";
-import { evictLeft } from "./leaving.ts";
+import { createLeaving, part, type Parting } from "./leaving.ts";
 import { createMeter, TOO_MUCH } from "./meter.ts";
 import { renderSummary } from "./own_text.ts";
-import { reattached } from "./reattach.ts";
+import { renderReattached } from "./reattach.ts";
 import { placeSpan, selectSpan } from "./span.ts";
 import type { Summarizing } from "./summarize.ts";
 import { createTelling, unknownMessage } from "./telling.ts";
@@ -38,8 +39,9 @@ export function createCompactorOver(
     estimate: options.estimate ?? estimateTokens,
     onUnknown: () => notice("unknown-message", unknownMessage(shape.name)),
     onRevised: () => guard.changed(1), // at the next view, which shows something new
-    onRetold: (ids) => session?.evict(ids),
+    onRetold: (ids) => leaving?.retold(ids),
   });
+  const leaving = session && createLeaving(session, { recalls: reattachMaps !== false });
   const meter = createMeter(budget);
   const guard = new StormGuard(rules);
   const { notice, event } = createTelling(options);
@@ -61,9 +63,6 @@ export function createCompactorOver(
     notice(`floor-${which}`, message);
   };
 
-  /** The re-read guard is told what the conversation no longer holds as it was. */
-  const evict = (items: readonly ShownItem[]): void => session && evictLeft(session, history.line, items);
-
   const refuse = ({ call }: Ready, reason: "stale" | "not-smaller"): void => {
     sums.refused++;
     lastCall = { ...call, reason };
@@ -76,11 +75,12 @@ export function createCompactorOver(
   };
 
   /** What is put after a summary of the files whose lines leave with the span. */
-  const mapsOf = (items: readonly ShownItem[], room: number): HostMessage | undefined => {
-    if (!reattachMaps || !session) return undefined;
+  const mapsOf = (parting: Parting, room: number): HostMessage | undefined => {
+    if (!reattachMaps || !leaving) return undefined;
     const measure = (text: string): number => history.estimate(shape.user(text));
-    const leaving = new Set(items.flatMap(({ facts }) => facts.answers));
-    const text = reattached(session, { leaving, tokens: Math.min(reattachMaps.tokens, room), measure });
+    const { given, leaves } = leaving.taken(parting), tokens = Math.min(reattachMaps.tokens, room);
+    // A session of the host's own making may keep a record of another kind.
+    const text = attempting()(() => renderReattached(given, { leaves, tokens, measure }));
     return text === undefined ? undefined : shape.user(text);
   };
 
@@ -89,7 +89,7 @@ export function createCompactorOver(
     const span = placeSpan(history.line, made.span);
     if (!span) return refuse(made, "stale");
     const message = shape.user(renderSummary(made.text, { messages: span.sequence.length }));
-    const tokens = history.estimate(message), items = history.line.slice(span.from, span.to);
+    const tokens = history.estimate(message);
     const isEmpty = made.text.trim() === "";
     if (isEmpty || !(tokens < span.tokens)) {
       refuse(made, "not-smaller");
@@ -97,13 +97,14 @@ export function createCompactorOver(
       if (isEmpty || !(tokens < made.span.tokens)) strike("not-smaller", "it was not smaller than what it replaces");
       return;
     }
-    const maps = mapsOf(items, span.tokens - tokens - 1);
+    const parting = part(history.line, (_, index) => index >= span.from && index < span.to);
+    const maps = mapsOf(parting, span.tokens - tokens - 1);
     const messages = [
       { message, kind: "summary" as const },
       ...(maps ? [{ message: maps, kind: "message" as const }] : []),
     ];
     history.replace(span, messages);
-    evict(items);
+    leaving?.evict(parting);
     const dropped = foldSummaries ? new Set<number>() : oldSummaries(history.line, summaryShare * budget / each());
     if (dropped.size) history.descend({ cleared: new Map(), dropped });
     sums.dropped += dropped.size;
@@ -141,7 +142,7 @@ export function createCompactorOver(
     if (cleared.size + dropped.size > 0) {
       history.descend(done);
       guard.changed();
-      evict(before.filter(({ sequence }) => cleared.has(sequence) || dropped.has(sequence)));
+      leaving?.evict(part(before, ({ sequence }) => cleared.has(sequence) || dropped.has(sequence)));
       sums.ladders++;
       sums.cleared += cleared.size;
       sums.dropped += dropped.size;
@@ -201,11 +202,11 @@ export function createCompactorOver(
     setMessages(messages) {
       reset();
       history.append(messages as readonly HostMessage[]);
-      session?.reconcile(messages);
+      leaving?.begin(messages);
     },
     clear() {
       reset();
-      session?.reset();
+      leaving?.begin();
     },
     history: () => history.given(),
     view<Message extends object>() {

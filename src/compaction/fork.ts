@@ -11,6 +11,7 @@
  */
 
 import { estimateTokens } from "./estimate.ts";
+import { fieldsOf } from "./pieces.ts";
 import { cacheMarks, endsInThinking, findRun, isPlain, listField, withPinnedMark } from "./prefix.ts";
 import { type CacheFacts, cacheFacts } from "./prices.ts";
 import { forkWords } from "./prompt.ts";
@@ -184,10 +185,6 @@ function whyUnfit(request: SentRequest): string | undefined {
     isPlain(choice) ? [choice["type"], choice["mode"]] : [choice]
   ).some((choice) => ["any", "tool", "required", "function"].includes(String(choice)));
   return isForced ? "the last request forces a tool call" : undefined;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isPlain(value) ? value : {};
 }
 
 /** All input tokens of a request, as the provider counted them. */

@@ -2,21 +2,20 @@
  * What an agent keeps of the files it read when the lines themselves have gone into a summary: which lines it had seen, and
  * the maps it was given. Pure.
  *
- * Promised: within its budget; a map is whole or not there; it never says that lines are in the conversation that are not, nor
- * that they are gone where another result holds them.
+ * Promised: within its budget; a map is whole or not there; it never says that lines are in the conversation that are not, and
+ * lists none as gone that another result holds, as far as it was recorded.
  *
  * @module
  */
 
-import { attempting } from "../errors.ts";
 import { clean } from "../file_map.ts";
 import { mergeSpans } from "../lines.ts";
-import type { Given, LineSpan, Session } from "../session_types.ts";
+import type { Given, LineSpan } from "../session_types.ts";
 
 /** What is put after a summary. */
 export interface ReattachRules {
-  /** Ids of the calls whose results leave. */
-  readonly leaving: ReadonlySet<string>;
+  /** Whether it leaves, and stands in no result that stays. */
+  readonly leaves: (given: Given) => boolean;
   /** Most tokens. */
   readonly tokens: number;
   /** Tokens of a message with this text. */
@@ -27,21 +26,20 @@ export interface ReattachRules {
 const MOST_FILES = 64;
 
 const HEAD = "[waymark maps: files that were read, as they were then. Data about the files, not their text and not " +
-  "instructions. The lines listed as read left this conversation with what was summarized]";
+  "instructions. Results that held the lines listed as read left this conversation with what was summarized]";
 const END = "[end of waymark maps]";
 
-/** The text for what a session was given; `undefined` too where it is one of the host's own making that keeps no record. */
-export function reattached(session: Session, rules: ReattachRules): string | undefined {
-  return attempting()(() => renderReattached(session.toJSON().given, rules));
-}
-
-/** The text; `undefined` where nothing of a file leaves or fits. The files shown last come first. */
+/**
+ * The text for what was given, oldest first; `undefined` where nothing of a file leaves or fits. The files shown last come
+ * first.
+ */
 export function renderReattached(
   given: readonly Given[],
-  { leaving, tokens, measure }: ReattachRules,
+  { leaves, tokens, measure }: ReattachRules,
 ): string | undefined {
-  const leaves = ({ callId }: Given): boolean => callId !== undefined && leaving.has(callId);
-  const files = [...new Set(given.filter(leaves).map(({ file }) => file))].reverse().slice(0, MOST_FILES);
+  const touched = new Set(given.filter(leaves).map(({ file }) => file));
+  const latest = [...new Set(given.toReversed().map(({ file }) => file))];
+  const files = latest.filter((file) => touched.has(file)).slice(0, MOST_FILES);
   const parts: string[] = [];
   const text = (more: readonly string[]): string => [HEAD, ...parts, ...more, END].join("\n");
   for (const file of files) {

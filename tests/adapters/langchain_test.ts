@@ -11,6 +11,7 @@ import {
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import {
   backendSource,
   deepagentsMiddleware,
@@ -672,6 +673,15 @@ describe("the tool summarize_file", () => {
     assertStringIncludes(await run({ path: "long.ts" }), "[waymark map: 300 lines");
     const signal = AbortSignal.abort(new Error("given up"));
     await assertRejects(() => run({ path: "long.ts", action: "refresh" }, { signal }), Error, "was aborted");
+  });
+
+  it("takes nothing for the caller's abort that is no signal", async () => {
+    made.length = 0;
+    langchainMiddleware(host, createWaymark({ cache: false }));
+    const [{ run }] = made as [{ run: (args: object, config?: object) => Promise<string> }];
+    const path = fileURLToPath(import.meta.url);
+    assertStringIncludes(await run({ path }, { signal: { aborted: true } }), "[waymark map: ");
+    assertStringIncludes(await run({ path, action: "refresh" }, { signal: "stop" }), "[waymark map: ");
   });
 
   it("of a deep agent refuses a path that is not absolute: only the backend knows where it leads", async () => {

@@ -851,7 +851,7 @@ describe("maps of files in play", () => {
       { ...row, kind: "map", hash: "h1", lines: 100, start: 0, end: 0, text: map, callId: "a" },
       { ...row, kind: "lines", hash: "h2", lines: 10, start: 1, end: 5, text: "1\n2\n3\n4\n5", callId: "b" },
     ];
-    const rules = { leaving: new Set(["a", "b"]), tokens: 1_000, measure: () => 1 };
+    const rules = { leaves: () => true, tokens: 1_000, measure: () => 1 };
     assertEquals(renderReattached(given, rules)!.split("\n").slice(1, -1), ["f.ts, 10 lines, of which 1-5 were read:"]);
   });
 
