@@ -105,12 +105,19 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
   const begin = async <Args>(args: Args, facts: HookFacts): Promise<Args> => {
     const span = closed ? undefined : attempt(() => dialect.parse(args));
     if (!span) return args;
-    const { callId } = facts;
+    const { signal, ...told } = facts, { callId } = told;
     drop(callId); // another call under its id
     if (between.size >= max) drop(between.keys().next().value!);
     const key = JSON.stringify([facts.sessionId, facts.cwd, span.path, span.start, span.count]);
     const isOwed = owed.delete(key), fresh = isOwed || facts.fresh === true || span.fresh === true;
-    const asked: ReadCall = { answerable, ...facts, ...span, describe: dialect.describe, ...fresh && { fresh } };
+    const asked: ReadCall = {
+      answerable,
+      ...told,
+      ...signal instanceof AbortSignal && { signal },
+      ...span,
+      describe: dialect.describe,
+      ...fresh && { fresh },
+    };
     const read: Between = { key, asked, isOwed, made: asked };
     between.set(callId, read);
     const { call: made } = await halves.begin(asked);

@@ -392,6 +392,16 @@ describe("hookReads()", () => {
     });
   });
 
+  it("takes nothing for the caller's abort that is no signal", async () => {
+    const seen: unknown[] = [], args = { path: "a.ts" };
+    const reads = hookReads((call, next) => (seen.push(call.signal), next(call)), { dialect: dialects.plain });
+    for (const alike of [{ aborted: true }, null, "aborted"]) {
+      await reads.begin(args, { callId: "1", signal: alike as unknown as AbortSignal });
+      reads.drop("1");
+    }
+    assertEquals(seen, [undefined, undefined, undefined]);
+  });
+
   it("lets go of the host at once when the call is aborted while a layer thinks", async () => {
     const abort = new AbortController(), args = { path: "a.ts" };
     const reads = hookReads(() => new Promise(() => {}), { dialect: dialects.plain });
