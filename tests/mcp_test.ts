@@ -23,6 +23,7 @@ import { type Ran, run } from "./publishing.ts";
 import { code, inFolder, put } from "./support.ts";
 
 const [program, ...start] = programCommand("src/mcp.ts");
+const noFull = !existsSync("/dev/full") && "there is no device that is full";
 
 interface Result {
   readonly content: { readonly type: string; readonly text: string }[];
@@ -86,9 +87,6 @@ function serve(
   });
 }
 
-/** Whether a program here is not told that nobody reads what it writes: its input still ends it. */
-const isUntold = String(Object(Reflect.get(globalThis, "Deno")).version?.deno).startsWith("2.3.");
-
 function isRunning(pid: number | null): boolean {
   try {
     return pid !== null && process.kill(pid, 0);
@@ -126,7 +124,7 @@ function talk(
     send: (message: object) => void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`),
     /** The answer to a request. */
     async answer(id: number): Promise<Record<string, unknown>> {
-      for (let waited = 0; waited < 1200; waited++) {
+      for (let waited = 0; waited < 2400; waited++) {
         const found = stdout.split("\n").find((line) => line.includes(`"id":${id}`) && line.endsWith("}"));
         if (found) return JSON.parse(found);
         await later(25);
@@ -291,26 +289,47 @@ describe("standard input and output", () => {
       }
     }));
 
+  it("end it when nobody reads any more", () =>
+    inFolder(async (folder) => {
+      const shell = '{ "$@"; echo "it ended with $?" >&2; } | head -n 1';
+      const command = ["sh", "-c", shell, "sh", program, ...start] as const;
+      const { ended, send, answer, stderr } = talk(["--root", folder], { cwd: folder, command });
+      send(hello);
+      await answer(1);
+      for (let at = 0; at < 50; at++) send({ id: 100 + at, method: "ping" });
+      assertEquals(await ended, { code: 0, signal: null });
+      assertMatch(stderr(), /it ended with 0\n$/);
+      assertNotMatch(stderr(), /\n\s+at /);
+    }));
+
+  it("end it by a signal also where somebody holds its output and reads no more", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      for (const how of ["SIGTERM", "SIGINT"] as const) {
+        const shell = 'mkfifo "$1"; exec 3<> "$1" > "$1"; shift; exec "$@"'; // it holds the other end itself
+        const command = ["sh", "-c", shell, "sh", join(folder, `${how}.pipe`), program, ...start] as const;
+        const { child, ended, send, stderr } = talk(["--root", folder], { cwd: folder, command });
+        send(hello);
+        for (let id = 2; id < 60; id++) send({ ...readOf("a.ts"), id });
+        while (!stderr().includes("reading files")) await later(25);
+        await later(2000);
+        process.kill(child.pid!, how);
+        const isOver = await Promise.race([ended.then(() => true), later(20_000)]);
+        if (!isOver) process.kill(child.pid!, "SIGKILL");
+        assertEquals([isOver, await ended], [true, { code: 0, signal: null }]);
+      }
+    }));
+
   it(
-    "end it when nobody reads any more",
-    { skip: isUntold && "Deno 2.3 tells nobody of an output that broke" },
+    "end it with word that it failed where its output takes no more",
+    { skip: noFull },
     () =>
       inFolder(async (folder) => {
-        const command = [
-          "sh",
-          "-c",
-          '{ "$@"; echo "it ended with $?" >&2; } | head -n 1',
-          "sh",
-          program,
-          ...start,
-        ] as const;
-        const { ended, send, answer, stderr } = talk(["--root", folder], { cwd: folder, command });
+        const command = ["sh", "-c", 'exec "$@" > /dev/full', "sh", program, ...start] as const;
+        const { ended, send, stderr } = talk(["--root", folder], { cwd: folder, command });
         send(hello);
-        await answer(1);
-        for (let at = 0; at < 50; at++) send({ id: 100 + at, method: "ping" });
-        assertEquals(await ended, { code: 0, signal: null });
-        assertMatch(stderr(), /it ended with 0\n$/);
-        assertNotMatch(stderr(), /\n\s+at /);
+        assertEquals(await ended, { code: 1, signal: null });
+        assertMatch(stderr(), /\nwaymark: Cannot write to standard output: [^\n]*no space left[^\n]*\n$/i);
       }),
   );
 
@@ -344,7 +363,7 @@ describe("standard input and output", () => {
       await answer(1);
       child.stdin.write("x".repeat(11 << 20));
       assertEquals(await ended, { code: 1, signal: null });
-      assertMatch(stderr().split("\n").slice(1).join("\n"), /^waymark: [^\n]*exceeded[^\n]*\n$/);
+      assertMatch(stderr().split("\n").slice(1).join("\n"), /^waymark: Cannot take [^\n]* over the limit of 10485760 bytes[^\n]*\n$/);
       assertEquals(stdout().trimEnd().split("\n").length, 1);
     }));
 
@@ -515,7 +534,7 @@ describe("the command line of the server", () => {
         [["somewhere"], 2, /too many arguments/],
         [["--max-lines", "none"], 2, /It is not a whole number from 1/],
         [["--root"], 2, /argument missing/],
-        [["--root", ""], 1, /^waymark: Cannot read in : it is no path on this machine\n$/],
+        [["--root", ""], 1, /^waymark: Cannot read in "": it names no folder; give its path\n$/],
         [["--root", join(folder, "absent")], 1, /^waymark: Cannot read in .*\/absent: there is no such folder\n$/],
         [["--root", put(folder, "file.ts", "")], 1, /^waymark: Cannot read in .*\/file\.ts: it is not a folder\n$/],
       ];

@@ -8,13 +8,15 @@
  */
 
 import process from "node:process";
+import { Writable } from "node:stream";
 // @ts-types="npm:@modelcontextprotocol/sdk@^1.32.2/server/stdio"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { isBrokenPipe } from "../cli/command_io.ts";
 import type { McpServerOptions, McpTransport } from "./options.ts";
 import { serveMcp } from "./server.ts";
 
-/** How long nothing may be answered once the input has ended, in seconds. */
-const GRACE_S = 3;
+/** Once the input has ended: how long no answer may come, and how long the client may leave one unread, in seconds. */
+const GRACE_S = 3, UNREAD_S = 60;
 const STEPS_A_SECOND = 10;
 
 /** A message of the protocol: a request has both, an answer an id alone. */
@@ -28,7 +30,7 @@ interface Message {
 interface Stdio extends McpTransport {
   /** Requests of the client that have no answer yet. */
   readonly open: readonly unknown[];
-  /** Whether an answer waits for the client to read. */
+  /** Whether something waits for the client to read. */
   isWriting(): boolean;
   /** Nothing comes in any more: resolves when every request is answered. */
   answered(): Promise<void>;
@@ -44,46 +46,56 @@ interface Stdio extends McpTransport {
  */
 export async function serveStdio(options: McpServerOptions, onStart: () => void): Promise<boolean> {
   const stop = Promise.withResolvers<void>(), ended = Promise.withResolvers<void>(), end = (): void => stop.resolve();
-  const { stdin, stdout } = process;
+  const { stdin } = process, output = createOutput();
+  const tell = (words: string): void => options.onNotice?.(words);
+  let fault: unknown, late: string | undefined;
   stdin.once("end", ended.resolve).once("close", ended.resolve);
-  stdout.on("error", end).setMaxListeners(0); // the SDK adds one for every answer that waits to be written
+  output.on("error", (error) => (fault = error, end())).setMaxListeners(0); // the SDK adds one for every answer that waits
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
-  const stdio = createStdio(), serving = await serveMcp(stdio, options);
+  const stdio = createStdio(output), serving = await serveMcp(stdio, options);
   onStart();
-  let isLate = false;
   const answered = ended.promise.then(async () => {
-    const leave = watchAnswers(stdio, () => (isLate = true, end()));
+    const leave = watchAnswers(stdio, (words) => (late = words, end()));
     await Promise.race([stop.promise, serving.closed, stdio.answered()]).finally(leave);
-    await new Promise<void>((written) => stdout.write("", () => written()));
+    await new Promise<void>((written) => output.write("", () => written()));
   });
   await Promise.race([stop.promise, serving.closed, answered]);
-  const { length } = stdio.open;
-  if (isLate && length) {
-    options.onNotice?.(
-      `Cannot answer ${length} of the calls: the input has ended, and no answer came for ${GRACE_S} seconds`,
-    );
-  }
+  const isLost = fault !== undefined && !isBrokenPipe(fault), { length } = stdio.open;
+  if (isLost) tell(`Cannot write to standard output: ${(fault as Error).message}`);
+  else if (late && length) tell(`Cannot answer ${length} of the calls: the input has ended, and ${late}`);
   await serving.close();
-  return !stdio.hasFailed();
+  return !isLost && !stdio.hasFailed();
+}
+
+/** Standard output. Deno's stream of that name waits within a write for the client to read, deaf to signals meanwhile. */
+function createOutput(): Writable {
+  const { Deno: deno } = globalThis as { Deno?: { stdout: { write(bytes: Uint8Array): Promise<number> } } };
+  if (!deno) return process.stdout;
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    for (let at = 0; at < bytes.length;) at += await deno.stdout.write(bytes.subarray(at));
+  };
+  return new Writable({ write: (bytes: Uint8Array, _, done) => void write(bytes).then(() => done(), done) });
 }
 
 /**
- * Tells when no answer has come for {@linkcode GRACE_S}, until it is left. Time in which the client did not read what was
- * written is not counted, nor, as it goes by steps, time in which the process or the machine was stopped.
+ * Tells, until it is left, when no answer has come for {@linkcode GRACE_S}, or none has been read for {@linkcode UNREAD_S}.
+ * It goes by steps, so that time in which the process or the machine was stopped is not counted.
  */
-function watchAnswers(stdio: Stdio, onLate: () => void): () => void {
+function watchAnswers(stdio: Stdio, onLate: (words: string) => void): () => void {
   let steps = 0, before = Infinity;
   const timer = setInterval(() => {
-    const { length } = stdio.open;
-    steps = stdio.isWriting() || length < before ? 0 : steps + 1;
+    const { length } = stdio.open, isWriting = stdio.isWriting(), seconds = isWriting ? UNREAD_S : GRACE_S;
+    steps = length < before ? 0 : steps + 1;
     before = length;
-    if (steps === GRACE_S * STEPS_A_SECOND) onLate();
+    if (steps >= seconds * STEPS_A_SECOND) {
+      onLate(`no answer ${isWriting ? "was read" : "came"} for ${seconds} seconds`);
+    }
   }, 1000 / STEPS_A_SECOND);
   return () => clearInterval(timer);
 }
 
-function createStdio(): Stdio {
-  const inner = new StdioServerTransport(), open: unknown[] = [], asked = new Set<number>();
+function createStdio(output: Writable): Stdio {
+  const inner = new StdioServerTransport(process.stdin, output), open: unknown[] = [], asked = new Set<number>();
   const answered = Promise.withResolvers<void>();
   let hasEnded = false, isClosed = false, hasFailed = false, writing = 0;
   const settle = (): void => {
