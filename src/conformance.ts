@@ -11,10 +11,11 @@
  *   name: "a loop of our own",
  *   dialect: dialects.plain,
  *   async open({ waymark, tool, session }) {
- *     const read = waymark.wrap((args: Record<string, unknown>, info: { signal: AbortSignal | undefined }) => tool(args, info));
- *     const call = async ({ args }: HostCall, signal: AbortSignal | undefined) => {
+ *     const bare = (args: Record<string, unknown>, info: { toolCallId: string; signal: AbortSignal | undefined }) => tool(args, info);
+ *     const read = waymark ? waymark.wrap(bare) : bare; // without: the loop as it is, to hold the guarded one against
+ *     const call = async ({ args, callId }: HostCall, signal: AbortSignal | undefined) => {
  *       try {
- *         const result: ToolResult = await read(args, { signal });
+ *         const result: ToolResult = await read(args, { toolCallId: callId, signal });
  *         const blocks = typeof result === "string" ? [{ type: "text", text: result } as const] : result;
  *         const images = blocks.flatMap((block) => block.type === "image" ? [block.data] : []);
  *         const texts = blocks.flatMap((block) => block.type === "text" ? [block.text] : []);
@@ -36,12 +37,19 @@
  * ```
  *
  * Promised: every case works in a temporary folder of its own, removed afterwards; a case a host cannot meet is skipped with the
- * reason, never passed. Absent: any host; each brings its own loop.
+ * reason, never passed. What a guarded host shows is held against the same host opened without the adapter, and, where the suite
+ * brings the tool, against what that tool gave: its text to the letter, its images, its failure, one call with the model's own
+ * arguments, and the turn's abort. So what an adapter always does wrong is found as well as what it does to long reads only.
+ * Absent: any host; each brings its own loop. What no model is shown is not seen here: the class of an error whose name the host
+ * keeps to itself.
  *
  * @module
  */
 
+import { abortCases } from "./conformance/abort_cases.ts";
+import { callCases } from "./conformance/call_cases.ts";
 import type { Case } from "./conformance/cases.ts";
+import { letterCases } from "./conformance/letter_cases.ts";
 import { placeCases } from "./conformance/place_cases.ts";
 import { rangeCases } from "./conformance/range_cases.ts";
 import { resultCases } from "./conformance/result_cases.ts";
@@ -50,7 +58,16 @@ import { turnCases } from "./conformance/turn_cases.ts";
 import type { ConformanceHost, TestFunction } from "./conformance/types.ts";
 import { inWorld } from "./conformance/world.ts";
 
-const cases: readonly Case[] = [...rangeCases, ...resultCases, ...textCases, ...placeCases, ...turnCases];
+const cases: readonly Case[] = [
+  ...rangeCases,
+  ...resultCases,
+  ...textCases,
+  ...letterCases,
+  ...placeCases,
+  ...callCases,
+  ...turnCases,
+  ...abortCases,
+];
 
 /** The names of all cases, for {@linkcode ConformanceHost.cannot}. */
 export const conformanceCases: readonly string[] = cases.map(({ name }) => name);

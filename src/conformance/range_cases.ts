@@ -30,6 +30,15 @@ function rangeKeys(world: World): string[] {
 /** Cases on ranges. */
 export const rangeCases: readonly Case[] = [
   {
+    name: "without the guards a long read is shown whole, and nothing is added to it",
+    async run(world) {
+      const path = await world.write("long.ts", code(390)), asking = { isBare: true };
+      const { text, failed } = await world.one(world.args(path), asking);
+      assert.deepEqual([linesOf(text), failed], [span(1, 390), false]);
+      assert.doesNotMatch(text, /\[waymark /);
+    },
+  },
+  {
     name: "a long read is shown as 200 lines and the map of the whole file, and is no failure",
     async run(world) {
       const path = await world.write("long.ts", code(390)), shown = await world.one(world.args(path));

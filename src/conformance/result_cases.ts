@@ -9,13 +9,18 @@ import { stripAnnotations } from "../file_map.ts";
 import { scriptedModel } from "../testing.ts";
 import type { Case } from "./cases.ts";
 import type { ToolResult } from "./types.ts";
-import { code, linesOf, notesOf, slice, span, type World } from "./world.ts";
+import { code, linesOf, notesOf, slice, span } from "./world.ts";
 
-const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+/** Two pictures of one pixel each. */
+const PIXELS = [
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC",
+] as const;
 
-async function asWithout(world: World, path: string, result: ToolResult): Promise<void> {
-  const { guarded, bare } = await world.both(world.args(path), { tool: () => result });
-  assert.deepEqual(guarded, bare);
+/** A failure of a class of its own. Hosts may say its name. */
+class ReadFault extends Error {
+  override readonly name = "ReadFault";
+  readonly code = "EISDIR";
 }
 
 /** Cases on results. */
@@ -25,11 +30,15 @@ export const resultCases: readonly Case[] = [
     needsTool: true,
     async run(world) {
       const path = await world.write("long.ts", code(1000));
+      const message = "EISDIR: illegal operation on a directory, read";
       const tool = (): never => {
-        throw Object.assign(new Error("EISDIR: illegal operation on a directory, read"), { code: "EISDIR" });
+        throw new ReadFault(message);
       };
       const { guarded, bare } = await world.both(world.args(path), { tool });
-      assert.equal(guarded.failed, bare.failed);
+      for (const { text, failed } of [bare, guarded]) {
+        assert.equal(failed, true);
+        assert.ok(text.includes(message), text);
+      }
       assert.equal(stripAnnotations(guarded.text), bare.text);
     },
   },
@@ -37,6 +46,7 @@ export const resultCases: readonly Case[] = [
     name: "a missing file is the tool's own error",
     async run(world) {
       const { guarded, bare } = await world.both(world.args(`${world.root}/missing.ts`));
+      assert.equal(guarded.failed, true);
       assert.deepEqual(guarded, bare);
     },
   },
@@ -58,14 +68,20 @@ export const resultCases: readonly Case[] = [
     name: "an image is shown as it is, alone or beside long text",
     needsTool: true,
     async run(world) {
-      const path = await world.write("long.ts", code(300)),
-        image = { type: "image", mimeType: "image/png", data: PIXEL } as const;
-      await asWithout(world, path, [image]);
-      const { guarded, bare } = await world.both(world.args(path), {
-        tool: () => [{ type: "text", text: code(300) }, image],
+      const path = await world.write("long.ts", code(300)), args = world.args(path);
+      const images = PIXELS.map((data) => ({ type: "image", mimeType: "image/png", data }) as const);
+      const alone = await world.both(args, { tool: () => images.slice(0, 1) });
+      assert.deepEqual(alone.guarded, alone.bare);
+      const beside = await world.both(args, {
+        tool: () => [images[0]!, { type: "text", text: code(300) }, images[1]!],
       });
-      assert.deepEqual(guarded.images, bare.images);
-      assert.deepEqual(linesOf(guarded.text), linesOf(bare.text));
+      assert.deepEqual(linesOf(beside.guarded.text), linesOf(beside.bare.text));
+      for (const { images, failed } of [alone.bare, alone.guarded]) {
+        assert.deepEqual([images, failed], [PIXELS.slice(0, 1), false]);
+      }
+      for (const { images, failed } of [beside.bare, beside.guarded]) {
+        assert.deepEqual([images, failed], [PIXELS, false]);
+      }
     },
   },
   {
@@ -73,9 +89,12 @@ export const resultCases: readonly Case[] = [
     needsTool: true,
     async run(world) {
       const path = await world.write("long.ts", code(300));
-      const tool = (): ToolResult => [{ type: "text", text: code(150) }, { type: "text", text: code(150, 151) }];
+      const texts = [code(150), "", code(75, 151), code(75, 226)];
+      const tool = (): ToolResult => texts.map((text) => ({ type: "text", text }));
       const { guarded, bare } = await world.both(world.args(path), { tool });
+      assert.equal(bare.text, texts.join("\n"));
       assert.ok(guarded.text.startsWith(bare.text));
+      assert.equal(stripAnnotations(guarded.text.slice(bare.text.length)).trim(), "");
     },
   },
   {

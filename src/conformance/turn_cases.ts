@@ -1,5 +1,5 @@
 /**
- * Turns: calls at once, calls again, and calls that are given up.
+ * Turns: calls at once, and calls again.
  *
  * @module
  */
@@ -23,6 +23,23 @@ export const turnCases: readonly Case[] = [
         assert.deepEqual(linesOf(shown[at]!.text), span(1, 200));
         assert.match(notesOf(shown[at]!.text), new RegExp(`PARTIAL, lines 1-200 of ${lines}\\b`));
       }
+    },
+  },
+  {
+    name: "calls of one turn get each its own result, in whatever order they end, and whichever of them fails",
+    needsTool: true,
+    async run(world) {
+      const path = await world.write("short.ts", code(120)), asked = [1, 2, 3, 4];
+      const tool: ReadTool = async (args, info) => {
+        const { count = 1 } = world.host.dialect.parse(args)!;
+        await new Promise((resolve) => setTimeout(resolve, 40 * (4 - count)));
+        if (count === 2) throw new Error("no second read");
+        return await diskTool(world.host)(args, info);
+      };
+      const shown = await world.ask(asked.map((count) => world.args(path, { start: 1, count })), { tool });
+      assert.deepEqual(shown.map(({ failed }) => failed), [false, true, false, false]);
+      assert.deepEqual(shown.map(({ text }) => linesOf(text).length), [1, 0, 3, 4]);
+      assert.deepEqual(shown.map(({ text }) => text.includes("no second read")), [false, true, false, false]);
     },
   },
   {
@@ -73,6 +90,18 @@ export const turnCases: readonly Case[] = [
     },
   },
   {
+    name: "where no conversation is kept, a repeated read is shown again",
+    async run(world) {
+      const short = world.args(await world.write("short.ts", code(120)));
+      const long = world.args(await world.write("long.ts", code(300)));
+      const turns = await world.talk([[short, long], [short, long]]);
+      for (const [first, second] of turns) {
+        assert.deepEqual(linesOf(first!.text), span(1, 120));
+        assert.deepEqual(linesOf(second!.text), span(1, 200));
+      }
+    },
+  },
+  {
     name: "no line is held back that was not shown before",
     async run(world) {
       const path = await world.write("short.ts", code(150)), seen = new Set<number>();
@@ -116,24 +145,6 @@ export const turnCases: readonly Case[] = [
       if (world.host.ownTool) return; // nothing tells here when its own tool has read
       const [, [second] = []] = await world.talk([[args], [args]], { session, tool });
       assert.deepEqual(linesOf(second!.text), span(1, 121));
-    },
-  },
-  {
-    name: "a turn that is aborted ends, whatever the tool does",
-    needsTool: true,
-    async run(world) {
-      const path = await world.write("long.ts", code(300)), abort = new AbortController();
-      const tool: ReadTool = (_, { signal }) =>
-        new Promise((_resolve, reject) => {
-          setTimeout(() => abort.abort(), 20);
-          signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-          setTimeout(reject, 2_000, new Error("the tool gave up")).unref?.();
-        });
-      const late = new Promise<never>((_, reject) => {
-        setTimeout(() => reject(new Error("the turn went on")), 30_000).unref?.();
-      });
-      // Hosts reject an aborted turn, or show what there is: either ends it.
-      await Promise.race([late, world.one(world.args(path), { tool, signal: abort.signal }).catch((error) => error)]);
     },
   },
 ];

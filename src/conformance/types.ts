@@ -16,7 +16,10 @@ export type ToolBlock =
 /** What a tool of the suite returns: text, or content blocks. To fail it throws. */
 export type ToolResult = string | readonly ToolBlock[];
 
-/** A read tool for the host to be given, in its own terms. The arguments are those of the host's dialect. */
+/**
+ * A read tool for the host to be given, in its own terms. The arguments are those of the host's dialect, the signal that of the
+ * call. What it returns or throws is what the host is to carry.
+ */
 export type ReadTool = (args: Record<string, unknown>, info: { readonly signal?: AbortSignal | undefined }) =>
   | ToolResult
   | Promise<ToolResult>;
@@ -25,29 +28,32 @@ export type ReadTool = (args: Record<string, unknown>, info: { readonly signal?:
 export interface HostCall {
   /** The arguments, in the host's dialect. */
   readonly args: Record<string, unknown>;
-  /** The id of the call. Unique within a conversation. */
+  /** The id of the call. Unique within a conversation. The guards are to be told of the call by it. */
   readonly callId: string;
 }
 
 /** What the model is shown of one call, in the request that follows. */
 export interface Shown {
-  /** All text of the call's result, joined by line breaks, as the model gets it. */
+  /** All text of the call's result as the model gets it, to the letter; of several blocks, joined by one line break each. */
   readonly text: string;
   /** The host says that the call failed, by a flag or by its own words. */
   readonly failed: boolean;
-  /** Images in the result, as base64. Default: none. */
+  /** Images in the result, as base64, in their order. Default: none. */
   readonly images?: readonly string[] | undefined;
 }
 
 /** What a host is set up with. */
 export interface HostSetup {
-  /** The guards, over the project's folder. */
-  readonly waymark: Waymark;
+  /**
+   * The guards, over the project's folder. `undefined`: the host as it is, its read tool unwrapped and no hook of the adapter's
+   * in it. What that one shows is what the host with the guards is held against.
+   */
+  readonly waymark: Waymark | undefined;
   /** The project's folder, absolute. Paths in calls are in it, relative or absolute as the host wants them. */
   readonly root: string;
   /** The read tool. A host whose own tool cannot be replaced ignores it and says so by {@linkcode ConformanceHost.ownTool}. */
   readonly tool: ReadTool;
-  /** The conversation. Absent: none is kept. */
+  /** The conversation. Absent: none is kept, and every read shows its lines. Never there without `waymark`. */
   readonly session?: Session | undefined;
 }
 
@@ -71,7 +77,11 @@ export interface ConformanceHost {
   readonly dialect: Dialect<any>;
   /** The host reads files with a tool of its own that cannot be replaced: cases that need a tool of theirs are skipped. Default false. */
   readonly ownTool?: boolean | undefined;
-  /** What the host cannot do, by the name of the case, each with the reason: those cases are skipped with it. */
+  /**
+   * What the host cannot do, with or without the guards, by the name of the case, each with the reason: those cases are skipped
+   * with it. A host that makes text of its own of what a tool gives names the cases on texts to the letter; it is still held
+   * against itself without the guards.
+   */
   readonly cannot?: Readonly<Record<string, string>> | undefined;
   /** Starts it. */
   open(setup: HostSetup): Promise<OpenHost>;

@@ -1,6 +1,6 @@
 /**
  * What the cases of the suite stand on: a project in a temporary folder, calls in a host's own arguments, a plain read tool,
- * and a host that is asked with the guards and without.
+ * and a host that is asked with the guards, and as it is without the adapter.
  *
  * @module
  */
@@ -26,6 +26,8 @@ export interface Asking {
   readonly session?: Session | undefined;
   /** The caller's abort. */
   readonly signal?: AbortSignal | undefined;
+  /** The host as it is, without the adapter. Default false. */
+  readonly isBare?: boolean | undefined;
 }
 
 /** A case at work. */
@@ -38,11 +40,11 @@ export interface World {
   write(name: string, content: string | Uint8Array): Promise<string>;
   /** Arguments for a read of a path: all of it, or a range. */
   args(path: string, span?: Pick<ReadSpan, "start" | "count">): Record<string, unknown>;
-  /** One turn of a fresh conversation: what the model is shown of each call. */
+  /** One turn of a fresh conversation: what the model is shown of each call. The ids are `call_1`, `call_2` in a fresh world. */
   ask(calls: readonly Record<string, unknown>[], asking?: Asking): Promise<readonly Shown[]>;
   /** One call in a conversation of its own: what the model is shown. */
   one(args: Record<string, unknown>, asking?: Asking): Promise<Shown>;
-  /** The same call with the guards and without. */
+  /** The same call with the guards, and in the host without the adapter. */
   both(args: Record<string, unknown>, asking?: Asking): Promise<{ readonly guarded: Shown; readonly bare: Shown }>;
   /** Several turns of one conversation: what the model is shown of each. */
   talk(turns: readonly (readonly Record<string, unknown>[])[], asking?: Asking): Promise<readonly (readonly Shown[])[]>;
@@ -54,19 +56,19 @@ export async function inWorld(host: ConformanceHost, run: (world: World) => Prom
   let serial = 0;
   const toCalls = (all: readonly Record<string, unknown>[]): HostCall[] =>
     all.map((args) => ({ args, callId: `call_${++serial}` }));
-  const talk: World["talk"] = async (turns, { tool = diskTool(host), options, session, signal } = {}) => {
-    const waymark = createWaymark({ root, onNotice: () => {}, session, ...options });
-    const open = await host.open({ waymark, root, tool, session });
+  const talk: World["talk"] = async (turns, { tool = diskTool(host), options, session, signal, isBare } = {}) => {
+    const waymark = isBare ? undefined : createWaymark({ root, onNotice: () => {}, session, ...options });
+    const open = await host.open({ waymark, root, tool, session: waymark && session });
     const shown: (readonly Shown[])[] = [];
     try {
       for (const turn of turns) {
         const calls = toCalls(turn), results = await open.turn(calls, { signal });
         assert.equal(results.length, calls.length, "the host shows one result for every call");
-        shown.push(results);
+        shown.push(results.map((one) => ({ ...one, images: one.images ?? [] })));
       }
     } finally {
       await open.close();
-      await waymark.close();
+      await waymark?.close();
     }
     return shown;
   };
@@ -85,8 +87,7 @@ export async function inWorld(host: ConformanceHost, run: (world: World) => Prom
       ask,
       one,
       async both(args, asking = {}) {
-        const options: WaymarkOptions = { cache: false, maxLines: Number.MAX_SAFE_INTEGER, rereadGuard: false };
-        return { bare: await one(args, { ...asking, options }), guarded: await one(args, asking) };
+        return { bare: await one(args, { ...asking, isBare: true }), guarded: await one(args, asking) };
       },
       talk,
     });

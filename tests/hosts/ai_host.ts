@@ -676,11 +676,14 @@ for (const ai of AIS) {
         const { toolCallId, abortSignal } = info as { toolCallId: string; abortSignal?: AbortSignal };
         return { callId: toolCallId, cwd: root, ...abortSignal && { signal: abortSignal } };
       };
-      const tools = aiTools({ read: inner }, waymark, { ...plain, session, facts }), messages: object[] = [];
+      const bare = { read: inner }, tools = waymark ? aiTools(bare, waymark, { ...plain, session, facts }) : bare;
+      const messages: object[] = [];
       return Promise.resolve({
         async turn(calls, { signal } = {}) {
           const { model: scriptedOne, requests } = scripted(ai, [calls.map(({ args, callId }) => read(callId, args))]);
-          const model = sdk.wrapLanguageModel({ model: scriptedOne, middleware: aiRequests({ session }) });
+          const model = waymark
+            ? sdk.wrapLanguageModel({ model: scriptedOne, middleware: aiRequests({ session }) })
+            : scriptedOne;
           messages.push(user("Go on."));
           const made = await converse(ai, { model, tools, messages, ...signal && { abortSignal: signal } });
           messages.push(...made.messages);

@@ -738,7 +738,7 @@ function host(
           );
         },
       } as ReturnType<typeof betaReadTool>;
-      const tools = [anthropicTool(own, waymark, { dialect, workdir: root })];
+      const tools = [waymark ? anthropicTool(own, waymark, { dialect, workdir: root }) : own];
       let messages: { role: "user" | "assistant"; content: string }[] = [];
       return {
         async turn(given, { signal } = {}) {

@@ -604,7 +604,7 @@ const host: ConformanceHost = {
     };
     // In the project, as its name is in messages about `~`: a case compares those of two conversations.
     const home = put(root, ".home/.keep", "").replace("/.keep", "");
-    const claude = await startClaude({ root, script, home, options: { hooks: claudeHooks(waymark) } });
+    const claude = await startClaude({ root, script, home, options: waymark ? { hooks: claudeHooks(waymark) } : {} });
     return {
       async turn(calls) {
         next = calls.map(({ args, callId }) => call("Read", args, callId));

@@ -72,26 +72,37 @@ conformance(test, {
   cannot: {
     "an image is shown as it is, alone or beside long text": "deepagents makes the blocks; a backend gives one file",
     "text in several blocks keeps its order and every block": "deepagents makes the blocks; a backend gives one text",
+    "a short read is the tool's text, and nothing besides": "deepagents puts a line of its own before the text",
+    "blanks and empty lines at the ends: shown as they are, in a short read and in a long one":
+      "deepagents drops the line end behind the last line",
+    "the abort of a turn reaches the tool, which is not asked again": "deepagents gives a backend no signal",
   },
   open({ waymark, root, session, tool: read }) {
     const turns: (readonly ScriptedCall[])[] = [];
     const model = new ScriptedModel(() => turns.shift() ?? "done");
-    const options = { files: "disk", ...session && { session } } as const;
+    const options = { files: "disk", session: session ?? false } as const;
     const more = { checkpointer: new MemorySaver() };
     // The tool is deepagents' own; what it reads is a backend's, which is anybody's.
     const backend = Object.assign(new FilesystemBackend({ rootDir: root }), {
       async read(file_path: string, offset: number, limit: number) {
-        return { content: await read({ file_path, offset, limit }, {}), mimeType: "text/plain" };
+        try {
+          return { content: await read({ file_path, offset, limit }, {}), mimeType: "text/plain" };
+        } catch (error) {
+          return { error: String(error) };
+        }
       },
     });
-    const agent = guarded(model, { backend, options, waymark, more });
+    const agent = waymark
+      ? guarded(model, { backend, options, waymark, more })
+      : createDeepAgent({ model, backend, ...more });
     return Promise.resolve({
       async turn(calls, { signal } = {}) {
         turns.push(calls.map(({ args, callId }) => call(callId, args)));
         await agent.invoke(go, { ...thread("T"), ...signal && { signal } });
         const all = results(model);
         return calls.map(({ callId }) => {
-          const message = all.get(callId), text = textOf(message);
+          // deepagents shows the model the stack of what it refuses itself, with whoever called it.
+          const message = all.get(callId), text = textOf(message).replace(/^    at .*\n/gm, "");
           return { text, failed: message?.status === "error" || text.startsWith("Error:") };
         });
       },

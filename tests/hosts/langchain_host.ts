@@ -70,8 +70,10 @@ conformance(test, {
     const turns: (readonly ScriptedCall[])[] = [];
     const model = new ScriptedModel(() => turns.shift() ?? "done");
     const tools = [make("read_file", (args, { signal }) => given(args, { signal }))];
-    const checkpointer = new MemorySaver(), options = session ? { session } : {};
-    const agent = guarded(model, { tools, waymark, options, checkpointer });
+    const checkpointer = new MemorySaver(), options = { session: session ?? false };
+    const agent = waymark
+      ? guarded(model, { tools, waymark, options, checkpointer })
+      : createAgent({ model, tools, checkpointer });
     return Promise.resolve({
       async turn(calls, { signal } = {}) {
         turns.push(calls.map(({ args, callId }) => call(callId, args)));

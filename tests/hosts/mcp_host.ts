@@ -80,13 +80,13 @@ interface Wrapping {
 /** A server and a client of version 1, one of them wrapped. */
 async function open1(setup: HostSetup, wrapping: Wrapping): Promise<OpenHost> {
   const { waymark, tool, session } = setup, options = { dialect: dialects.plain, session };
-  const bare = new McpServer1(who), server = wrapping.server ? mcpServer(bare, waymark, options) : bare;
+  const bare = new McpServer1(who), server = waymark && wrapping.server ? mcpServer(bare, waymark, options) : bare;
   server.registerTool(
     "read_file",
     { inputSchema: anything, annotations: { readOnlyHint: true } },
     async (args, { signal }) => toResult(await tool(args, { signal })),
   );
-  const plain = new Client1(who), client = wrapping.client ? mcpClient(plain, waymark, options) : plain;
+  const plain = new Client1(who), client = waymark && wrapping.client ? mcpClient(plain, waymark, options) : plain;
   const [left, right] = Pair1.createLinkedPair();
   await Promise.all([server.connect(left), client.connect(right)]);
   return {
@@ -98,13 +98,13 @@ async function open1(setup: HostSetup, wrapping: Wrapping): Promise<OpenHost> {
 /** The same of version 2. */
 async function open2(setup: HostSetup, wrapping: Wrapping): Promise<OpenHost> {
   const { waymark, tool, session } = setup, options = { dialect: dialects.plain, session };
-  const bare = new McpServer2(who), server = wrapping.server ? mcpServer(bare, waymark, options) : bare;
+  const bare = new McpServer2(who), server = waymark && wrapping.server ? mcpServer(bare, waymark, options) : bare;
   server.registerTool(
     "read_file",
     { inputSchema: z.object(anything), annotations: { readOnlyHint: true } },
     async (args, { mcpReq: { signal } }) => toResult(await tool(args, { signal })),
   );
-  const plain = new Client2(who), client = wrapping.client ? mcpClient(plain, waymark, options) : plain;
+  const plain = new Client2(who), client = waymark && wrapping.client ? mcpClient(plain, waymark, options) : plain;
   const [left, right] = Pair2.createLinkedPair();
   await Promise.all([server.connect(left), client.connect(right)]);
   return {

@@ -29,7 +29,8 @@ else {
     name: "opencode 1.18.33",
     dialect: dialects.opencode,
     async open(setup) {
-      const hooks = opencodeHooks(setup.waymark, { session: setup.session ?? false, directory: setup.root });
+      const { waymark, session = false, root: directory } = setup;
+      const hooks = waymark && opencodeHooks(waymark, { session, directory });
       return await openConformance(await shared(), setup, hooks);
     },
   });

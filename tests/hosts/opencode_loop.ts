@@ -44,7 +44,8 @@ interface Turn {
 
 /** A project of opencode's. */
 interface Project {
-  readonly hooks: OpencodeHooks;
+  /** Default: none. */
+  readonly hooks?: OpencodeHooks | undefined;
   readonly tool?: ReadTool | undefined;
 }
 
@@ -65,8 +66,8 @@ export async function startOpencode() {
   const turns = new Map<string, Turn>(), projects = new Map<string, Project>(), requests: Json[] = [];
   let serial = 0;
 
-  const api = await listen(async (request, body) => {
-    if (request.url === "/bridge") return JSON.stringify(await bridged(projects, body) ?? null);
+  const api = await listen(async (request, body, signal) => {
+    if (request.url === "/bridge") return JSON.stringify(await bridged(projects, body, signal) ?? null);
     requests.push(body);
     return answer(body, turns);
   });
@@ -188,7 +189,7 @@ export async function runOpencode(
 export async function openConformance(
   opencode: Opencode,
   { root, tool }: HostSetup,
-  hooks: OpencodeHooks,
+  hooks: OpencodeHooks | undefined,
 ): Promise<OpenHost> {
   const { turn } = await opencode.open({ root, tool, hooks });
   return { turn: (calls, options) => turn(calls, options?.signal), close: () => Promise.resolve() };
@@ -263,11 +264,16 @@ async function writeFiles(folder: string, files: Record<string, string>): Promis
   }
 }
 
-async function listen(handle: (request: IncomingMessage, body: Json) => string | Promise<string>) {
+/** A server on loopback. The signal is that of a client which has gone before it was answered. */
+async function listen(
+  handle: (request: IncomingMessage, body: Json, signal: AbortSignal) => string | Promise<string>,
+) {
   const server: Server = createServer((request, response) => {
+    const gone = new AbortController();
+    response.on("close", () => !response.writableEnded && gone.abort());
     let text = "";
     request.setEncoding("utf8").on("data", (chunk) => text += chunk).on("end", async () => {
-      const body = await handle(request, JSON.parse(text));
+      const body = await handle(request, JSON.parse(text), gone.signal);
       const isStream = body.startsWith("event: ");
       response.writeHead(200, { "content-type": isStream ? "text/event-stream" : "application/json" }).end(body);
     });
@@ -331,18 +337,19 @@ function shownOf(callId: string, messages: Json, parts: readonly Json[]): Shown 
 async function bridged(
   projects: ReadonlyMap<string, Project>,
   { directory, name, input, output }: Json,
+  signal: AbortSignal,
 ): Promise<Json> {
   const session = input?.sessionID ?? output?.messages?.at(-1)?.info.sessionID ?? input?.event?.properties?.sessionID;
   const project = projects.get(session) ?? projects.get(directory);
   if (name === "init") return { hasTool: project?.tool !== undefined };
-  if (!project) return undefined;
-  if (name === "read") {
+  if (project && name === "read") {
     try {
-      return { result: await project.tool!(output, {}) };
+      return { result: await project.tool!(output, { signal }) };
     } catch (error) {
       return { error: error instanceof Error ? error.message : String(error) };
     }
   }
+  if (!project?.hooks) return undefined;
   await project.hooks[name as "tool.execute.before"](input, output);
   return { output };
 }

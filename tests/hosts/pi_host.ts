@@ -31,7 +31,10 @@ const loops = isOld ? undefined : await import("./pi_loop.ts");
 
 if (loops) {
   conformance(test, {
-    ...loops.piConformance(dialects.pi, ({ waymark, session }) => piExtension(waymark, { session: session ?? false })),
+    ...loops.piConformance(
+      dialects.pi,
+      ({ waymark, session }) => waymark ? [piExtension(waymark, { session: session ?? false })] : [],
+    ),
     cannot: {
       "numbers as strings, fractions, words, nothing and less than nothing are answered as without the guards":
         "pi makes numbers of words before any hook is asked, so they are a range like any other",

@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ConformanceHost, HostCall, ReadTool, Shown } from "@waymark/waymark/conformance";
+import type { ConformanceHost, HostCall, HostSetup, ReadTool, Shown } from "@waymark/waymark/conformance";
 import type { ExtensionAPI, ExtensionFactory, InlineExtension, ToolDefinition } from "@earendil-works/pi-coding-agent";
 
 const pi = await import("@earendil-works/pi-coding-agent");
@@ -158,13 +158,13 @@ function replaced(cwd: string, tool: ReadTool): ToolDefinition {
 /** pi as the conformance suite has it. */
 export function piConformance(
   dialect: ConformanceHost["dialect"],
-  extension: (setup: Parameters<ConformanceHost["open"]>[0]) => ExtensionFactory,
+  extensions: (setup: HostSetup) => readonly ExtensionFactory[],
 ): ConformanceHost {
   return {
     name: "pi 1.6.0",
     dialect,
     async open(setup) {
-      const loop = await openPi({ cwd: setup.root, extensions: [extension(setup)], tool: setup.tool });
+      const loop = await openPi({ cwd: setup.root, extensions: extensions(setup), tool: setup.tool });
       return { turn: (calls, options) => loop.ask(calls, options?.signal), close: loop.close };
     },
   };
