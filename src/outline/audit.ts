@@ -32,6 +32,9 @@ export interface Audited {
 /** A region is moved by at most so many lines. */
 const NEAR = 40;
 
+/** So many words of a name are looked for in the text. */
+const MAX_WORDS = 8;
+
 /** Kinds that stand for a declaration: only they are looked up. */
 const DECLARED: ReadonlySet<RegionKind> = new Set<RegionKind>(["class", "interface", "type", "function", "method"]);
 
@@ -48,16 +51,24 @@ export function auditRegions(regions: readonly Region[], source: AuditSource): A
   for (const declaration of source.declarations) {
     if (!DECLARED.has(declaration.kind)) continue;
     const key = fold(lastComponent(declaration.name));
-    if (key) byName.set(key, [...byName.get(key) ?? [], declaration]);
+    const same = byName.get(key);
+    if (same) same.push(declaration);
+    else if (key) byName.set(key, [declaration]);
   }
-  const text = fold(source.text);
+  for (const same of byName.values()) same.sort((a, b) => a.start - b.start);
+  const text = fold(source.text), known = new Map<string, boolean>();
+  const occurs = (word: string): boolean => {
+    const found = known.get(word) ?? text.includes(word);
+    known.set(word, found);
+    return found;
+  };
   const claims: Claim[] = [], kept: Region[] = [];
   for (const region of regions) {
     const declaration = DECLARED.has(region.kind)
       ? match(region, byName.get(fold(lastComponent(region.name))))
       : undefined;
     if (declaration) claims.push({ region, declaration });
-    if (declaration || !DECLARED.has(region.kind) || occurs(region.name, text)) kept.push(region);
+    if (declaration || !DECLARED.has(region.kind) || isNamed(region.name, occurs)) kept.push(region);
   }
   const moves = settle(claims);
   const placed = [...moves].map(([region, { start, end }]) => ({ ...region, start, end }));
@@ -72,12 +83,21 @@ interface Claim {
   readonly declaration: Region;
 }
 
-/** The one declaration a region stands for: the one where it stands, else the only one near. */
-function match(region: Region, candidates: readonly Region[] = []): Region | undefined {
-  const there = candidates.filter(({ start }) => start === region.start);
-  if (there.length === 1) return there[0];
-  const near = candidates.filter(({ start }) => Math.abs(start - region.start) <= NEAR);
-  return near.length === 1 ? near[0] : undefined;
+/** The one declaration a region stands for, out of those with its name by their start: the one where it stands, else the only one near. */
+function match({ start }: Region, candidates: readonly Region[] = []): Region | undefined {
+  return only(candidates, start, start) ?? only(candidates, start - NEAR, start + NEAR);
+}
+
+/** The one that begins between two lines; none where there are more. */
+function only(sorted: readonly Region[], from: number, to: number): Region | undefined {
+  let low = 0, high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]!.start < from) low = middle + 1;
+    else high = middle;
+  }
+  const found = sorted[low], next = sorted[low + 1];
+  return found && found.start <= to && !(next && next.start <= to) ? found : undefined;
 }
 
 /** Each declaration to the nearest of the regions that claim it; a function told in two parts stays in two parts. */
@@ -108,13 +128,13 @@ function tally(moves: ReadonlyMap<Region, Region>, flat: readonly Region[]): { v
   return { verified, moved };
 }
 
-/** Whether any part of a name is in the text (folded). A name without a word in it cannot be looked for. */
-function occurs(name: string, text: string): boolean {
+/** Whether any of the first words of a name is in the text. A name without a word in it cannot be looked for. */
+function isNamed(name: string, occurs: (word: string) => boolean): boolean {
   const words = name.replace(/\([^)]*\)?|<[^>]*>?/g, " ").split(/[\s,;|&+/]+/).map((word) => fold(lastComponent(word)))
     .filter(Boolean);
-  const telling = words.filter((word) => !NOISE.has(word));
-  const sought = telling.length ? telling : words;
-  return sought.length === 0 || sought.some((word) => text.includes(word));
+  const telling = words.filter((word) => !NOISE.has(word)).slice(0, MAX_WORDS);
+  const sought = telling.length ? telling : words.slice(0, MAX_WORDS);
+  return sought.length === 0 || sought.some(occurs);
 }
 
 /** The last part of a qualified name, without parameters: `Foo.bar(x)` is `bar`. */

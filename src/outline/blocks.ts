@@ -6,13 +6,18 @@
  */
 
 import type { Node } from "web-tree-sitter";
-import { endRow, type Entry, NAME_CHARACTERS, toEntry } from "./entries.ts";
+import { NAME_CHARACTERS } from "../summary/code_rules.ts";
+import { endRow, type Entry, toEntry } from "./entries.ts";
 
 /** So many lines must a constant have, and a statement. */
 const LONG_CONSTANT = 3, LONG_STATEMENT = 5;
 
 const CALL = new RegExp(`^\\s*[${NAME_CHARACTERS}.]+\\s*(?:\\(|do\\b)`, "u");
-const CALLEE = new RegExp(`^\\s*([${NAME_CHARACTERS}.]+)[\\s(]*(?:(["'\`])(.{1,160}?)\\2|([\\w:.]{1,80}))?`, "u");
+const CALLEE = new RegExp(
+  `^\\s*([${NAME_CHARACTERS}.]+)[\\s(]*(?:(["'\`])(.{1,160}?)\\2|([${NAME_CHARACTERS}:.]+))?`,
+  "u",
+);
+const MACRO = new RegExp(`^[${NAME_CHARACTERS}:]+!`, "u");
 const LAST_NAME = new RegExp(`([${NAME_CHARACTERS}]+(?:\\.[${NAME_CHARACTERS}]+)*)[^${NAME_CHARACTERS}]*$`, "u");
 
 const TESTS =
@@ -27,7 +32,7 @@ export function readBlock(node: Node, source: string): Entry | undefined {
   if (length < LONG_CONSTANT && !isExport) return undefined;
   if (/^["'`#]/.test(text)) return undefined;
   if (node.type === "macro_invocation") {
-    return length >= LONG_STATEMENT ? toEntry(node, "other", /^[\w:]+!/.exec(text)?.[0] ?? "") : undefined;
+    return length >= LONG_STATEMENT ? toEntry(node, "other", MACRO.exec(text)?.[0] ?? "") : undefined;
   }
   if (node.type === "if_statement") return /^if\s+__name__/.test(text) ? toEntry(node, "other", "__main__") : undefined;
   const call = node.type === "call" || CALL.test(text) ? node : undefined;

@@ -8,7 +8,7 @@
 
 import type { Node } from "web-tree-sitter";
 import type { Region, RegionKind } from "../types.ts";
-import { type Entry, NAME_CHARACTERS } from "./entries.ts";
+import type { Entry } from "./entries.ts";
 import type { Grammar } from "./grammars.ts";
 import { commentAbove, docString, signature } from "./notes.ts";
 import { readBlock } from "./blocks.ts";
@@ -27,47 +27,27 @@ const INNER_FUNCTION = 5;
 /** What a damaged tree can take for a name. */
 const NOT_NAMES = /^(?:function|if|for|while|switch|return|catch|else|throw|await|case)$/;
 
-/** Stands in a text for what is no UTF-8. To a grammar it ends a name. */
-const UNDECODED = "\ufffd";
-/** How far from its middle a name is looked for, in UTF-16 code units. */
-const LONGEST_NAME = 200;
-const NAME_START = new RegExp(`^[${NAME_CHARACTERS}]+`, "u"), NAME_END = new RegExp(`[${NAME_CHARACTERS}]+$`, "u");
-
-const TESTS = /\b(?:describe|it|test|suite|context|specify)(?:\.\w+)*(?:\s*\(|\s+["'])/;
+const TESTS = /(?<![\w.$])(?:describe|it|test|suite|context|specify)(?:\.\w+)*(?:\s*\(|\s+["'])/;
 const TEST_START = /^\s*(?:describe|it|test|suite|context|specify|bench)\b/;
 
-/** The declarations of a tree. */
-export function collect(
+/** The declarations of a tree. Gives way after every step, for whoever has something else to do or enough of it. */
+export function* collect(
   root: Node,
   grammar: Grammar,
   source: string,
   { isHeader }: { isHeader: boolean },
-): Declaration[] {
-  const entries = readAll(root, grammar, source).sort((a, b) => a.start - b.start || b.end - a.end);
-  const lines = source.split("\n");
-  return merge(nest(entries), grammar, isHeader).map((entry) => ({
-    start: entry.start + 1,
-    end: entry.end + 1,
-    kind: entry.kind,
-    name: wholeName(entry, source),
-    note: noteOf(entry, { lines, source, grammar }),
-    line: entry.line + 1,
-  }));
+): Generator<void, Declaration[]> {
+  const entries = (yield* readAll(root, grammar, source)).sort((a, b) => a.start - b.start || b.end - a.end);
+  const noteOf = notesOf(source, grammar), declarations: Declaration[] = [];
+  for (const entry of merge(nest(entries), grammar, isHeader)) {
+    const { start, end, kind, name, line } = entry;
+    declarations.push({ start: start + 1, end: end + 1, kind, name, note: noteOf(entry), line: line + 1 });
+    yield;
+  }
+  return declarations;
 }
 
-/** A name with what a grammar has cut off where a character could not be decoded. */
-function wholeName({ name, at }: Entry, source: string): string {
-  if (at === undefined) return name;
-  const end = at + name.length;
-  if (source[at - 1] !== UNDECODED && source[end] !== UNDECODED) return name;
-  const before = source[at - 1] === UNDECODED
-    ? NAME_END.exec(source.slice(Math.max(0, at - LONGEST_NAME), at))![0]
-    : "";
-  const after = source[end] === UNDECODED ? NAME_START.exec(source.slice(end, end + LONGEST_NAME))![0] : "";
-  return before + name + after;
-}
-
-function readAll(root: Node, grammar: Grammar, source: string): Entry[] {
+function* readAll(root: Node, grammar: Grammar, source: string): Generator<void, Entry[]> {
   const kinds = new Map<string, RegionKind>();
   for (const [kind, types] of Object.entries(grammar.nodes)) {
     for (const type of types.split(" ")) kinds.set(type, kind as RegionKind);
@@ -75,6 +55,7 @@ function readAll(root: Node, grammar: Grammar, source: string): Entry[] {
   for (const type of grammar.values?.split(" ") ?? []) kinds.set(type, "function");
   const entries: Entry[] = [];
   for (const node of root.descendantsOfType([...kinds.keys()])) {
+    yield;
     const entry = node?.isNamed ? readNode(node, kinds.get(node.type)!, grammar) : undefined;
     if (!entry || NOT_NAMES.test(entry.name)) continue;
     if (!(entry.isBare && node.parent?.type === "ERROR")) entries.push(entry);
@@ -82,18 +63,20 @@ function readAll(root: Node, grammar: Grammar, source: string): Entry[] {
   const taken = new Set(entries.map(({ start, end }) => `${start} ${end}`));
   const blocks = new Set(grammar.blocks?.split(" "));
   for (const node of blocks.size ? root.namedChildren : []) {
+    yield;
     if (!node || !blocks.has(node.type)) continue;
     const entry = readBlock(node, source);
     if (entry && !taken.has(`${entry.start} ${entry.end}`)) entries.push(entry);
   }
-  return entries.concat(blocks.size && TESTS.test(source) ? readInnerTests(root, source) : []);
+  return blocks.size && TESTS.test(source) ? entries.concat(yield* readInnerTests(root, source)) : entries;
 }
 
 /** Tests inside other tests. */
-function readInnerTests(root: Node, source: string): Entry[] {
+function* readInnerTests(root: Node, source: string): Generator<void, Entry[]> {
   const entries: Entry[] = [];
   for (const node of root.descendantsOfType(["expression_statement", "call"])) {
-    if (!node || node.parent?.id === root.id || !TEST_START.test(source.slice(node.startIndex, node.startIndex + 40))) {
+    yield;
+    if (!node || !TEST_START.test(source.slice(node.startIndex, node.startIndex + 40)) || node.parent?.id === root.id) {
       continue;
     }
     const entry = readBlock(node, source);
@@ -154,36 +137,38 @@ function isContinued(before: Nested, entry: Nested, { clauses }: Grammar): boole
   return before.name === entry.name && isFunction(entry) && isFunction(before) && (before.isBare || clauses === true);
 }
 
-/** What a note is made from. */
-interface Source {
-  readonly lines: readonly string[];
-  readonly source: string;
-  readonly grammar: Grammar;
+/** How entries are used: what their documentation says first, or their signature. */
+function notesOf(source: string, { grammar, comment }: Grammar): (entry: Nested) => string {
+  const lines = source.split("\n"), isPython = grammar === "python", isElixir = grammar === "elixir";
+  const above = remembered((row) => commentAbove(lines, row, comment) || (isElixir ? elixirDoc(lines, row) : ""));
+  const inside = remembered((row) => docString(lines, row));
+  return (entry) => {
+    if (entry.kind === "import") return "";
+    const documented = above(entry.start) || (isPython ? inside(bodyRow(source, entry)) : "");
+    if (documented || /^(?:test|config|constant|other)$/.test(entry.kind)) return documented;
+    const head = signature(source.slice(entry.from, Math.min(entry.body, entry.from + 2000)), {
+      isFunction: isFunction(entry),
+      hasLifetimes: grammar === "rust",
+    });
+    return isTelling(head, entry) ? head : "";
+  };
 }
 
-/** How an entry is used: what its documentation says first, or its signature. */
-function noteOf(entry: Nested, { lines, source, grammar }: Source): string {
-  if (entry.kind === "import") return "";
-  const documented = commentAbove(lines, entry.start, grammar.comment);
-  if (documented) return documented;
-  const body = lineAt(source, entry);
-  if (grammar.grammar === "python") {
-    const inside = docString(lines, body);
-    if (inside) return inside;
-  }
-  if (grammar.grammar === "elixir" && /^\s*(?:@spec|@doc|"""|.*"""$)/.test(lines[entry.start - 1] ?? "")) {
-    const from = lines.slice(Math.max(0, entry.start - 60), entry.start).findLastIndex((line) =>
-      /^\s*@doc\b/.test(line)
-    );
-    const inside = from < 0 ? "" : docString(lines, Math.max(0, entry.start - 60) + from);
-    if (inside) return inside;
-  }
-  if (/^(?:test|config|constant|other)$/.test(entry.kind)) return "";
-  const head = signature(source.slice(entry.from, Math.min(entry.body, entry.from + 2000)), {
-    isFunction: isFunction(entry),
-    hasLifetimes: grammar.grammar === "rust",
-  });
-  return isTelling(head, entry) ? head : "";
+/** Many declarations can stand on one row: what is said of it is looked up once. */
+function remembered(look: (row: number) => string): (row: number) => string {
+  const known = new Map<number, string>();
+  return (row) => {
+    const found = known.get(row) ?? look(row);
+    known.set(row, found);
+    return found;
+  };
+}
+
+/** What the `@doc` above a row of Elixir says. */
+function elixirDoc(lines: readonly string[], row: number): string {
+  if (!/^\s*(?:@spec|@doc|"""|.*"""$)/.test(lines[row - 1] ?? "")) return "";
+  const first = Math.max(0, row - 60), from = lines.slice(first, row).findLastIndex((line) => /^\s*@doc\b/.test(line));
+  return from < 0 ? "" : docString(lines, first + from);
 }
 
 /** Whether a signature says more than keywords, the name and that there are no parameters. */
@@ -195,7 +180,7 @@ function isTelling(head: string, { name, kind }: Entry): boolean {
 }
 
 /** The row of an entry's body. */
-function lineAt(source: string, entry: Nested): number {
+function bodyRow(source: string, entry: Nested): number {
   let row = entry.line;
   for (let at = source.indexOf("\n", entry.from); at >= 0 && at < entry.body; at = source.indexOf("\n", at + 1)) row++;
   return row;

@@ -13,9 +13,8 @@ export interface Entry {
   readonly name: string;
   readonly start: number;
   end: number;
-  /** Row of the name, and where it begins in UTF-16 code units, where it is a word of the text. */
+  /** Row of the name. */
   readonly line: number;
-  readonly at?: number | undefined;
   /** Where the text of the declaration begins and where its body does, in UTF-16 code units. */
   readonly from: number;
   readonly body: number;
@@ -42,11 +41,11 @@ const SINGLE_WRAPPERS: ReadonlySet<string> = new Set([
   "expression_statement",
   "assignment_statement",
 ]);
+/** So many nodes around or before one are looked at: each is looked up from the root of the tree. */
+const MAX_AROUND = 30;
+
 const IDENTIFIER = /identifier$|^(?:constant|word|name|scope_resolution|variable)$/;
 const BODY = /body$|^(?:block|do_block|compound_statement|statement_block|declaration_list|class_body|template_body)$/;
-
-/** The characters of names in any script, what could not be decoded among them: the inside of a class, with the flag `u`. */
-export const NAME_CHARACTERS = "\\p{L}\\p{N}\\p{M}_$\\ufffd";
 
 /** What {@linkcode toEntry} may be told beside the node. */
 interface EntryOptions {
@@ -75,7 +74,6 @@ export function toEntry(
     start: startRow(span),
     end: endRow(last),
     line: typeof name === "string" ? node.startPosition.row : name.startPosition.row,
-    at: typeof name !== "string" && name.text === label ? name.startIndex : undefined,
     from: node.startIndex,
     body: body && body.startIndex > node.startIndex ? body.startIndex : node.endIndex,
     isBare: options.isBare ?? false,
@@ -87,7 +85,7 @@ export function toEntry(
 /** The outermost node that is nothing but this declaration. */
 export function wrapperOf(node: Node): Node {
   let at = node;
-  for (let outer = at.parent; outer; outer = at.parent) {
+  for (let outer = at.parent, steps = 0; outer && steps < MAX_AROUND; outer = at.parent, steps++) {
     const isWrapper = WRAPPERS.has(outer.type) || (SINGLE_WRAPPERS.has(outer.type) && outer.namedChildCount === 1);
     if (!isWrapper) return at;
     at = outer;
@@ -99,9 +97,9 @@ export function wrapperOf(node: Node): Node {
 function startRow(node: Node): number {
   let first = node;
   for (
-    let before = node.previousNamedSibling;
-    before?.type === "attribute_item";
-    before = before.previousNamedSibling
+    let before = node.previousNamedSibling, steps = 0;
+    before?.type === "attribute_item" && steps < MAX_AROUND;
+    before = before.previousNamedSibling, steps++
   ) {
     first = before;
   }

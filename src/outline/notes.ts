@@ -18,21 +18,26 @@ const DIRECTIVE =
 /** Where the list of parameters begins, in one of the many ways. */
 const PARAMETERS = /^(?:[-*] |:param|(?:Args|Arguments|Parameters|Params|Returns|Raises|Examples?|Usage)\b:?$)/;
 
-/** The first sentence of the comment right above a line (rows count from 0); empty where there is none. */
+/**
+ * The first sentence of the comment right above a line (rows count from 0); empty where there is none. A comment belongs to one
+ * line: none is looked for above a comment, or behind the end of another.
+ */
 export function commentAbove(lines: readonly string[], row: number, marker: string): string {
   let at = row - 1;
   for (let steps = 0; at >= 0 && steps < MAX_ATTRIBUTES && ATTRIBUTE.test(lines[at]!.trim()); steps++) at--;
-  if (at < 0) return "";
-  const found: string[] = [], first = Math.max(0, at - MAX_COMMENT);
-  if (lines[at]!.trimEnd().endsWith("*/")) {
-    for (; at >= first; at--) {
-      found.unshift(lines[at]!);
-      if (lines[at]!.includes("/*")) break;
-    }
+  if (at < 0 || isComment(lines[row] ?? "", marker)) return "";
+  const first = Math.max(0, at - MAX_COMMENT), last = at;
+  if (isEnd(lines[at]!)) {
+    while (!lines[at]!.includes("/*")) if (--at < first || isEnd(lines[at]!)) return "";
   } else {
-    for (; at >= first && isComment(lines[at]!, marker); at--) found.unshift(lines[at]!);
+    while (at >= first && isComment(lines[at]!, marker)) at--;
+    at++;
   }
-  return firstSentence(found.map((line) => stripMarkers(line)));
+  return firstSentence(lines.slice(at, last + 1).map((line) => stripMarkers(line)));
+}
+
+function isEnd(line: string): boolean {
+  return line.trimEnd().endsWith("*/");
 }
 
 function isComment(line: string, marker: string): boolean {

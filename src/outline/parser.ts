@@ -1,8 +1,8 @@
 /**
  * A file's declarations by tree-sitter, within bounds of size and time; between two slices of parsing other work goes on.
  *
- * Promised: the whole file is parsed, never a window of it; trees and parsers are freed whatever happens. `undefined` means
- * "not by this parser": the caller has the line scanner for that.
+ * Promised: the whole file is parsed, never a window of it; trees and parsers are freed whatever happens; reading a tree is
+ * sliced, too. `undefined` means "not by this parser": the caller has the line scanner for that.
  *
  * @module
  */
@@ -11,11 +11,13 @@ import type { Language, Tree } from "web-tree-sitter";
 import { scan } from "../summary/scan.ts";
 import { extensionOf } from "../summary/outline_rules.ts";
 import { WaymarkError } from "../errors.ts";
-import type { Region, SourceFile } from "../types.ts";
-import { collect, type Declaration, LONG_FUNCTION } from "./collect.ts";
+import type { SourceFile } from "../types.ts";
+import { collect, type Declaration } from "./collect.ts";
 import { grammarFor } from "./grammar_for.ts";
 import type { Grammar } from "./grammars.ts";
 import { type GrammarSource, isHazard, languageFrom, loadEngine, loadLanguage } from "./load.ts";
+import { missing } from "./missing.ts";
+import { plainNames } from "./plain_names.ts";
 import { hasScripts, scriptsOnly } from "./scripts.ts";
 
 /** Larger files are left to the scanner, in UTF-16 code units. */
@@ -26,7 +28,9 @@ const MAX_LINE = 20_000;
 const MAX_PARSE_MS = 500;
 /** The first parse of a language also compiles its grammar, which is no fault of the file. */
 const MAX_FIRST_PARSE_MS = 2000;
-/** So long is parsed before other work has its turn. */
+/** And files whose tree takes longer to read: to look up what a node lies in takes the longer, the deeper it lies. */
+const MAX_READ_MS = 4000;
+/** So long is parsed or read before other work has its turn. */
 const SLICE_MS = 50;
 /** Most files remembered as too slow. */
 const MAX_SLOW = 1000;
@@ -78,29 +82,42 @@ export function createParse({ source, maxParseMs, avoid = isHazard }: ParseOptio
     const budget = maxParseMs ?? (warm.has(grammar.grammar) ? MAX_PARSE_MS : MAX_FIRST_PARSE_MS);
     const tree = await parseWithin(language, { code, budget, path: file.path, signal });
     warm.add(grammar.grammar);
-    if (!tree) {
-      if (slow.size >= MAX_SLOW) slow.clear();
-      slow.add(hash);
-      return undefined;
-    }
     try {
-      return { ...read(tree, { file, extension, code, grammar }), damaged: tree.rootNode.hasError };
+      const parsed = tree && await read(tree, { file, extension, code, grammar, signal });
+      if (parsed) return parsed;
     } finally {
-      tree.delete();
+      tree?.delete();
     }
+    if (slow.size >= MAX_SLOW) slow.clear();
+    slow.add(hash);
+    return undefined;
   };
 }
 
-/** The declarations of a tree, and where it cannot tell them what the scanner says. */
-function read(
-  tree: Tree,
-  { file, extension, code, grammar }: { file: SourceFile; extension: string; code: string; grammar: Grammar },
-): Pick<Parsed, "declarations"> {
-  const declarations = collect(tree.rootNode, grammar, code, { isHeader: /^h/.test(extension) });
+/** What a tree is read with. */
+interface Reading {
+  readonly file: SourceFile;
+  readonly extension: string;
+  readonly code: string;
+  readonly grammar: Grammar;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The declarations of a tree, and where it cannot tell them what the scanner says; `undefined` where it takes too long. */
+async function read(tree: Tree, { file, extension, code, grammar, signal }: Reading): Promise<Parsed | undefined> {
+  const work = collect(tree.rootNode, grammar, code, { isHeader: /^h/.test(extension) });
+  const declarations = await inSlices((isOver) => {
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+      if (isOver()) return undefined;
+    }
+  }, { budget: MAX_READ_MS, path: file.path, signal });
+  if (!declarations) return undefined;
   const damaged = tree.rootNode.hasError, isMixed = hasScripts(extension);
   const scanned = damaged || isMixed ? scan(file.text, extension) : [];
   const wanted = scanned.filter(({ kind }) => damaged || (isMixed && kind === "other"));
-  return { declarations: within([...declarations, ...missing(wanted, declarations)], file.lines) };
+  return { declarations: within([...declarations, ...missing(wanted, declarations)], file.lines), damaged };
 }
 
 /** Whether a text is one to parse: not huge, not minified, and with lines that end in LF. */
@@ -115,42 +132,41 @@ function isParsable(text: string): boolean {
   return true;
 }
 
-/** The tree; `undefined` where it takes too long. Between two slices other work has its turn. */
+/** The tree; `undefined` where it takes too long. */
 async function parseWithin(
   language: Language,
-  { code, budget, path, signal }: { code: string; budget: number; path: string; signal: AbortSignal | undefined },
+  { code, ...limits }: { code: string; budget: number; path: string; signal: AbortSignal | undefined },
 ): Promise<Tree | undefined> {
   const parser = new (await loadEngine())!.Parser();
   try {
     parser.setLanguage(language);
-    for (let spent = 0; spent < budget;) {
-      if (signal?.aborted) {
-        throw new WaymarkError("aborted", `Cannot outline ${path}: the caller gave up`, { cause: signal.reason });
-      }
-      const start = performance.now(), slice = Math.min(SLICE_MS, budget - spent);
-      const tree = parser.parse(code, null, { progressCallback: () => performance.now() - start > slice });
-      if (tree) return tree;
-      spent += performance.now() - start;
-      await new Promise((resolve) => setTimeout(resolve));
-    }
-    return undefined;
+    let text = plainNames(code);
+    const tree = await inSlices((progressCallback) => {
+      return parser.parse((index) => text.slice(index), null, { progressCallback }) ?? undefined;
+    }, limits);
+    text = code; // from now on the nodes have the text of the file
+    return tree;
   } finally {
     parser.delete();
   }
 }
 
-/** What the scanner found and the tree has not: by name, across nothing's edge, and not inside a function that is short. */
-function missing(found: readonly Region[], declarations: readonly Declaration[]): Declaration[] {
-  const names = new Set(declarations.map(({ name }) => name)), starts = new Set(declarations.map(({ line }) => line));
-  return found.filter((region) =>
-    !names.has(region.name) && !starts.has(region.start) && declarations.every(({ start, end, kind }) => {
-      const isApart = region.end < start || region.start > end;
-      const holds = region.start <= start && region.end >= end;
-      const isHeld = start <= region.start && end >= region.end;
-      const isShort = (kind === "function" || kind === "method") && end - start < LONG_FUNCTION;
-      return isApart || holds || (isHeld && !isShort);
-    })
-  ).map((region) => ({ ...region, line: region.start }));
+/** What some work gives that goes on, slice after slice, until it gives something; between two other work has its turn. */
+async function inSlices<T>(
+  work: (isOver: () => boolean) => T | undefined,
+  { budget, path, signal }: { budget: number; path: string; signal: AbortSignal | undefined },
+): Promise<T | undefined> {
+  for (let spent = 0; spent < budget;) {
+    if (signal?.aborted) {
+      throw new WaymarkError("aborted", `Cannot outline ${path}: the caller gave up`, { cause: signal.reason });
+    }
+    const start = performance.now(), slice = Math.min(SLICE_MS, budget - spent);
+    const found = work(() => performance.now() - start > slice);
+    if (found) return found;
+    spent += performance.now() - start;
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  return undefined;
 }
 
 /** Only what lies in the file. */

@@ -5,6 +5,7 @@
  */
 
 import type { Node } from "web-tree-sitter";
+import { NAME_CHARACTERS } from "../summary/code_rules.ts";
 import type { RegionKind } from "../types.ts";
 import { cReaders } from "./c_readers.ts";
 import { type Entry, headOf, nameOf, plain, type Reader, toEntry, unquote } from "./entries.ts";
@@ -28,9 +29,9 @@ const moduleWithBody: Reader = (node, kind) => node.childForFieldName("body") ? 
 
 /** A method of Go goes by its receiver's type, too. */
 const goMethod: Reader = (node, kind) => {
-  const receiver = /\*?\s*([\w$]+)\s*(?:\[[^\]]*\])?\s*\)$/.exec(node.childForFieldName("receiver")?.text ?? "")?.[1];
+  const receiver = node.childForFieldName("receiver")?.descendantsOfType("type_identifier")[0];
   const name = node.childForFieldName("name");
-  return name ? toEntry(node, kind, receiver ? `${receiver}.${name.text}` : name) : undefined;
+  return name ? toEntry(node, kind, receiver ? `${receiver.text}.${name.text}` : name) : undefined;
 };
 
 const goType: Reader = (node, kind) => {
@@ -55,16 +56,19 @@ const swiftFunction: Reader = (node, kind) => {
   return word === "func" ? plain(node, kind) : toEntry(node, kind, word ?? "init");
 };
 
+const ELIXIR = /^(?:def(?:module|protocol|impl|p|macro|macrop|guard|guardp|delegate)?|test|describe|property)$/;
+
 /** A definition of Elixir is a call; so is a test. */
 const elixirCall: Reader = (node) => {
-  const target = node.childForFieldName("target")?.text ?? "", first = node.namedChildren[1]?.namedChild(0);
+  const called = node.childForFieldName("target"), target = called?.type === "identifier" ? called.text : "";
+  if (!ELIXIR.test(target)) return undefined;
+  const first = node.namedChildren[1]?.namedChild(0);
   if (!first) return undefined;
   if (/^(?:defmodule|defprotocol|defimpl)$/.test(target)) {
     const name = target === "defimpl" ? `defimpl ${node.namedChildren[1]!.text}` : first.text;
     return toEntry(node, target === "defmodule" ? "class" : target === "defprotocol" ? "interface" : "other", name);
   }
   if (/^(?:test|describe|property)$/.test(target)) return toEntry(node, "test", unquote(first.text));
-  if (!/^def(?:p|macro|macrop|guard|guardp|delegate)?$/.test(target)) return undefined;
   let head: Node | null = first;
   while (head?.type === "binary_operator") head = head.childForFieldName("left");
   const name = head?.childForFieldName("target") ?? head;
@@ -78,13 +82,15 @@ const haskellTop: Reader = (node, kind) => {
   return toEntry(node, kind, name, { isBare: node.type === "signature" });
 };
 
+const CONSTRUCTOR = new RegExp(`^(?:const |factory )*([${NAME_CHARACTERS}.]+)`, "u");
+
 /** The body of a function of Dart is the node after its signature. */
 const dartSignature: Reader = (node, kind) => {
   if (kind === "function" && node.parent?.type !== "program") return undefined;
   if (/^(?:constructor|constant|factory)/.test(node.type) && node.parent?.type === "method_signature") return undefined;
   const inner = node.type === "method_signature" ? node.namedChild(0) : node;
   const name = inner &&
-    (/constructor|operator/.test(inner.type) ? /^(?:const |factory )*([\w.]+)/.exec(inner.text)?.[1] : nameOf(inner));
+    (/constructor|operator/.test(inner.type) ? CONSTRUCTOR.exec(inner.text)?.[1] : nameOf(inner));
   const body = node.nextNamedSibling?.type === "function_body" ? node.nextNamedSibling : undefined;
   return name ? toEntry(node, kind, name, { end: body }) : undefined;
 };

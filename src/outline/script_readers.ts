@@ -5,11 +5,15 @@
  */
 
 import type { Node } from "web-tree-sitter";
+import { NAME_CHARACTERS } from "../summary/code_rules.ts";
 import type { RegionKind } from "../types.ts";
 import { nameOf, type Reader, toEntry, wrapperOf } from "./entries.ts";
 
 /** A function that is a value in an object or inside a function is listed from so many lines on. */
 const LONG_VALUE = 3;
+
+/** The word at the end; tried where a word begins alone. */
+const LAST_WORD = new RegExp(`(?<![${NAME_CHARACTERS}#])[${NAME_CHARACTERS}#]+$`, "u");
 
 /** Members of interfaces are part of them; an overload's signature belongs to the function that follows. */
 export const readSignature: Reader = (node, kind) => {
@@ -57,5 +61,5 @@ function isInner(node: Node): boolean {
 /** `exports.a`, `A.prototype.b`: the last of the names, or all of them where the last says nothing. */
 function lastName(left: Node | null): string {
   const text = left?.text ?? "";
-  return text === "module.exports" ? text : /[\w$#]+$/.exec(text)?.[0] ?? text.slice(0, 60);
+  return text === "module.exports" ? text : LAST_WORD.exec(text)?.[0] ?? text;
 }

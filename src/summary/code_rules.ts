@@ -50,38 +50,49 @@ for (
   ] as const
 ) for (const word of words.split(" ")) KEYWORDS[word] = kind;
 
-const NAME = "[\\w$\\u0080-\\uffff]+";
+/** The characters of names in any script, and what could not be decoded: the inside of a class, with the flag `u`. */
+export const NAME_CHARACTERS = "\\p{IDC}\\p{N}\\p{M}\\p{So}\\p{EMod}$\\u200c\\u200d";
+
+/** A pattern in whose classes `\w` stands for them. */
+export function named({ source, flags }: RegExp): RegExp {
+  return new RegExp(source.replaceAll("\\w", NAME_CHARACTERS), `${flags}u`);
+}
+
+const NAME = "[\\w]+";
 const MODIFIERS =
   "export|default|declare|public|private|protected|internal|fileprivate|open|final|abstract|static|sealed|" +
   "data|inline|value|override|async|unsafe|constexpr|virtual|partial|readonly|implicit|lazy|local|indirect|case|suspend|" +
   "operator|infix|tailrec|companion|annotation|inner|expect|actual|mutating|nonisolated|const|typedef|required|convenience|" +
   'pub(?:\\([\\w :]+\\))?|extern(?: "C")?|template ?<[^<>]*>|@[\\w.]+(?:\\([^()]*\\))?';
 /** Modifiers, keyword, receiver, name, and what comes after. */
-const DECLARATION = new RegExp(
+const DECLARATION = named(RegExp(
   `^((?:(?:${MODIFIERS})\\s+){0,8})(${
     Object.keys(KEYWORDS).join("|")
-  })(?![\\w.:(])\\s*(?:(?:class|struct|interface)\\b\\s*)?` +
+  })(?![\\w.:(])\\s*(?:(?:class|struct|interface)(?![\\w])\\s*)?` +
     `\\*?\\s*(?:\\(\\s*(?:${NAME}\\s+)?\\*?(${NAME})[^()]*\\)\\s*)?(?:<[^<>()]*(?:<[^<>()]*>[^<>()]*)*>\\s*)?` +
-    `((?:${NAME}(?:<[^<>]*>)?\\??(?:\\.|::|:(?=\\w+\\s*\\()))*~?${NAME}(?:[?!]|=(?=\\())?)?(.*)`,
-);
-const ASSIGNED = new RegExp(
+    `((?:${NAME}(?:<[^<>]*>)?\\??(?:\\.|::|:(?=${NAME}\\s*\\()))*~?${NAME}(?:[?!]|=(?=\\())?)?(.*)`,
+));
+const ASSIGNED = named(RegExp(
   `^(?:export\\s+)?((?:const|let|var|local)\\s+|(?:module\\.)?exports\\.|)(${NAME}(?:\\.${NAME})*)(?:\\s*:[^=]*)?` +
     `\\s*(?:=|<-|:)\\s*(?:async\\s*)?(?:function\\b|(?:\\([^()]*\\)|${NAME})\\s*(?::[^=]*)?=>|(\\()$)`,
-);
-const CONSTANT = new RegExp(
-  `^(export |pub |public |static |final |private |val |let |var |const |local )*(?:${NAME}[ *&]+){0,4}(${NAME}(?:\\.${NAME})*)(?:\\[\\w*\\])*` +
+));
+const CONSTANT = named(RegExp(
+  `^(export |pub |public |static |final |private |val |let |var |const |local )*(?:${NAME}[ *&]+){0,4}(${NAME}(?:\\.${NAME})*)(?:\\[[\\w]*\\])*` +
     `\\s*(?::[^=]{0,80})?=`,
-);
-const CONTAINER = new RegExp(
+));
+const CONTAINER = named(RegExp(
   `^(?:pub )?(?:const )?(${NAME})(?: =| )(?: extern| packed)? ?(struct|enum|union|interface)\\b.*\\{$`,
-);
+));
 const TEST =
   /^(?:RSpec\.)?(?:describe|context|suite|it|test|specify|Deno\.test|feature|scenario)(?:\.\w+)*(?:\([^()]*\))?[ (]\(?\s*(["'`])(.{1,160}?)\1/;
 const CONTROL =
   /^(?:if|else|for|foreach|while|switch|return|catch|do|throw|new|delete|case|await|yield|using|lock|assert|in|not|and|or|typeof|sizeof|goto)\b/;
-const TYPES = /^[\w\s:<>,~*&[\]?.$#]*$/;
-const MEMBER = new RegExp(`^(?:(?:${MODIFIERS}|get|set|\\*)\\s*)+$`);
-const RESERVED = new RegExp(`^(?:${MODIFIERS})$`);
+const TYPES = named(/^[\w\s:<>,~*&[\]?.#]*$/), TYPE = named(/^[\w\s*&:<>,]*[\w*&>]$/);
+/** What stands before parentheses; a computed name is one. */
+const CALLED = named(/[\w~:.#]*(?:\[[\w.]+\])?$/);
+const CLASS = named(/\bclass(?![\w])\s*(?!extends\b)([\w]*)[^{]*\{$/);
+const MEMBER = named(RegExp(`^(?:(?:${MODIFIERS}|get|set|\\*)\\s*)+$`));
+const RESERVED = named(RegExp(`^(?:${MODIFIERS})$`));
 
 const C_LIKE = new Set("c h cc cpp cxx hpp hh hxx m mm java cs dart glsl groovy".split(" "));
 const WITH_MEMBERS = new Set("ts mts cts tsx js mjs cjs jsx vue svelte astro html htm swift kt".split(" "));
@@ -111,7 +122,7 @@ export function codeReader(extension: string): ReadLine {
     if (title) return { kind: "test", name: title };
     if (CONTROL.test(line)) return undefined;
     const [, declares, assigned, isOpen] = ASSIGNED.exec(line) ?? [];
-    const [isClass, className] = (assigned && /\bclass\b\s*(?!extends\b)([\w$]*)[^{]*\{$/.exec(line)) || [];
+    const [isClass, className] = (assigned && CLASS.exec(line)) || [];
     if (isClass) return { kind: "class", name: className || assigned! };
     if (assigned && (declares || !isOpen)) {
       return { kind: inClass ? "method" : "function", name: assigned, atLeast: indent ? 3 : 1 };
@@ -150,9 +161,8 @@ function readCallable(
 ): Found | undefined {
   const head = line.slice(0, Math.max(0, line.indexOf("("))).replace(/<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*(?=::|$)/g, "")
     .trimEnd();
-  let from = head.length - (/\[[\w$.]+\]$/.exec(head)?.[0].length ?? 0); // a computed name
-  while (from > 0 && /[\w~$:.#\u0080-\uffff]/.test(head[from - 1]!)) from--;
-  const name = head.slice(from), before = head.slice(0, from).trimEnd(), inClass = isClassLike(parent);
+  const from = head.search(CALLED), name = head.slice(from), before = head.slice(0, from).trimEnd();
+  const inClass = isClassLike(parent);
   if (!/[^:]$/.test(name) || CONTROL.test(name) || RESERVED.test(name) || (isC && !TYPES.test(before))) {
     return undefined;
   }
@@ -165,7 +175,7 @@ function readCallable(
       return { kind: /^TEST/.test(name) ? "test" : "function", name: line.replace(/\s*\{$/, "") };
     }
     const isConstructor = inClass && (name === parent!.name || name === `~${parent!.name}`);
-    const isSplit = !inClass && indent === 0 && /^[\w\s*&:<>,]*[\w*&>]$/.test(previous) && !CONTROL.test(previous);
+    const isSplit = !inClass && indent === 0 && TYPE.test(previous) && !CONTROL.test(previous);
     const isQualified = indent === 0 && name.includes("::");
     if (!isConstructor && !isSplit && !isQualified) return undefined;
     if (isSplit && !isQualified) offset = -1;

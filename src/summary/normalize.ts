@@ -37,6 +37,9 @@ export interface Arranged {
 /** A string longer than this is cut before it is looked at; whatever is kept of it ends long before. */
 const LONGEST = 8192;
 
+/** What of a name can be seen. */
+const SHOWN = /[^\p{DI}\p{Cc}\p{Cf}\s]/u;
+
 const KINDS: ReadonlySet<string> = new Set<RegionKind>([
   "import",
   "type",
@@ -105,11 +108,12 @@ function place({ start, end = start, kind, name, note }: Row, lines: number): Re
   if (start === undefined || end === undefined || Math.max(start, end) < 0) return undefined;
   const first = Math.max(start, 1);
   if (first > lines) return undefined;
+  const line = cutText(cleanText(name), NAME_MAX);
   return {
     start: first,
     end: Math.max(first, Math.min(end, lines)),
     kind,
-    name: cutText(cleanText(name), NAME_MAX) || "(unnamed)",
+    name: SHOWN.test(line) ? line : "(unnamed)",
     note: cutText(cleanText(note), NOTE_MAX),
   };
 }

@@ -85,10 +85,10 @@ function reverseBits(value: number): number {
   return reversed;
 }
 
-/** A name or a note as one plain line, at most `max` UTF-16 code units, never cut inside a character. */
+/** A name or a note as one line, at most `max` UTF-16 code units, never cut inside a character; empty where nothing shows. */
 export function cutName(text: string, max: number = MAX_NAME): string {
-  const line = text.slice(0, max * 4).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
-    .replace(/\p{Cf}|(?<=\p{ASCII})\p{DI}+(?=\p{ASCII})/gu, "").trim();
+  const line = text.slice(0, max * 4).toWellFormed().replace(/\p{Cf}/gu, "")
+    .replace(/(?<![^ -~\p{Cc}\s])\p{DI}+(?![^ -~\p{Cc}\s])/gu, "").replace(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }
 

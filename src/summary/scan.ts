@@ -9,7 +9,7 @@
 
 import type { Region, RegionKind, SourceFile, Summary } from "../types.ts";
 import { contentsOf, cutName, extensionOf, limitOutline, MAX_NOTE, outlineProse } from "./outline_rules.ts";
-import type { Found } from "./code_rules.ts";
+import { type Found, named } from "./code_rules.ts";
 import { ends, type Style, styleOf } from "./scanner_rules.ts";
 
 /** Longer lines are data. */
@@ -21,6 +21,8 @@ const LONG_FUNCTION = 60;
 
 /** Lines that can only be code. */
 const CODE = /^(?:export|import|function|class|interface|type|const|async|describe|func)\b/;
+
+const TYPEDEF = named(/^\}\s*([\w]+)/);
 
 /** A region that goes on. */
 interface Open {
@@ -110,7 +112,7 @@ export function scan(text: string, extension: string): Region[] {
 function goesOn(inner: Open, line: string, style: Style): boolean {
   if (inner.isClosed && line.startsWith("}")) return false;
   inner.isClosed ||= /^[\])}]+[;,]*(?:\s*\/\/.*)?$/.test(line);
-  inner.name ||= /^\}\s*([\p{L}\p{N}\p{M}_$]+)/u.exec(line)?.[1] ?? "";
+  inner.name ||= TYPEDEF.exec(line)?.[1] ?? "";
   return style.goesOn.test(line) || style.label.test(line) || (style.clauses && line.startsWith(`${inner.name} `));
 }
 

@@ -6,7 +6,7 @@
  */
 
 import type { RegionKind } from "../types.ts";
-import { codeReader, type Found, type ReadLine, type Scope } from "./code_rules.ts";
+import { codeReader, type Found, named, type ReadLine, type Scope } from "./code_rules.ts";
 
 /** What tells the lines of one kind of file. */
 export interface Style {
@@ -30,11 +30,11 @@ export interface Style {
   readonly clauses: boolean;
 }
 
-/** The name is what the groups caught. */
+/** The name is what the groups caught; {@linkcode named}. */
 type Pattern = readonly [pattern: RegExp, kind: RegionKind];
 
 const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
-  sh: [[/^(?:function\s+)?([\w:.-]+)\s*\(\s*\)/, "function"], [/^function\s+([\w:.-]+)/, "function"]],
+  sh: [[/^(?:function\s+)?([\w:.-]+)\s*\(\s*\)/, "function"], [/^function\s+([^\s(){};]+)/, "function"]],
   css: [[/^(@[\w-]+[^{;]*?)\s*\{/, "other"], [/^([^{}@;"']+?)\s*\{(?:[^{}]*\})?$/, "other"]],
   json: [[/^"([^"\\]{1,100})"\s*:/, "config"]],
   yaml: [[/^["']?([\w./$ -]{1,100}?)["']?:(?: |$)/, "config"]],
@@ -46,16 +46,19 @@ const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
     "other",
   ]],
   hs: [
-    [/^(?:data|newtype|type)(?: family| instance)? (?:\(.*?\) => )?(\w+)/, "type"],
-    [/^class (?:.*=> )?(\w+)/, "interface"],
+    [/^(?:data|newtype|type)(?: family| instance)? (?:\(.*?\) => )?([\w']+)/, "type"],
+    [/^class (?:.*=> )?([\w']+)/, "interface"],
     [/^(instance .{1,80}?)(?: where|$)/, "other"],
-    [/^([a-z_][\w']*|\([^)]+\))\s*::/, "function"],
+    [/^((?![A-Z\d])[\w']+|\([^)]+\))\s*::/, "function"],
   ],
   clj: [[/^\((?:def[\w-]*|ns)\s+(?:\^\S+\s+)?([^\s()[\]"]+)/, "function"]],
   sql: [
-    [/^create\s+(?:\w+\s+){0,4}?(?:function|procedure|trigger)\s+(?:if\s+not\s+exists\s+)?([\w$."`[\]]+)/i, "function"],
     [
-      /^create\s+(?:\w+\s+){0,4}?(?:table|view|index|type|schema)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?([\w$."`[\]]+)/i,
+      /^create\s+(?:[\w]+\s+){0,4}?(?:function|procedure|trigger)\s+(?:if\s+not\s+exists\s+)?([\w."`[\]]+)/i,
+      "function",
+    ],
+    [
+      /^create\s+(?:[\w]+\s+){0,4}?(?:table|view|index|type|schema)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?([\w."`[\]]+)/i,
       "type",
     ],
   ],
@@ -114,7 +117,8 @@ export function styleOf(extension: string): Style {
 
 function makeStyle(extension: string): Style {
   const family = FAMILIES.get(extension) ?? extension, comment = COMMENTS.get(family) ?? SLASH_HASH;
-  const patterns = PATTERNS[family], isCode = family === "html" || !(patterns || PROSE.has(extension));
+  const patterns = PATTERNS[family]?.map(([pattern, kind]) => [named(pattern), kind] as const),
+    isCode = family === "html" || !(patterns || PROSE.has(extension));
   const code = isCode ? codeReader(extension) : undefined;
   const maxDepth = family === "json" || family === "yaml" ? 2 : Infinity;
   return {

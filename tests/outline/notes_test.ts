@@ -41,6 +41,26 @@ describe("the comment above a declaration", () => {
     assertEquals(above("x"), "");
   });
 
+  it("is not the end of one that is about something else, and not above a line that is a comment itself", () => {
+    assertEquals(above("/** Rings. */\nfoo */\nx"), "");
+    assertEquals(above("/* One. */ .a {}\n/* Two. */ .b {}", "/*"), "");
+    assertEquals(above("// Rings.\n// */ f() {}"), "");
+    assertEquals(above(`/**\n${"\n".repeat(300)}Rings.\n*/\nx`), "");
+    assertEquals(above(`/**\n${"\n".repeat(100)}Rings.\n*/\nx`), "Rings.");
+  });
+
+  it("is looked for in a few lines, however many declarations there are", () => {
+    let looks = 0;
+    const lines = new Proxy(Array(20_000).fill("int f(){}*/") as string[], {
+      get: (target, key, receiver) => {
+        if (typeof key === "string" && /^\d+$/.test(key)) looks++;
+        return Reflect.get(target, key, receiver);
+      },
+    });
+    for (let row = 0; row < lines.length; row++) commentAbove(lines, row, "//");
+    assert(looks < lines.length * 12, `${looks} looks`);
+  });
+
   it("is not a directive, a marker or a preprocessor line", () => {
     assertEquals(above("// eslint-disable-next-line\nx"), "");
     assertEquals(above("// @ts-expect-error\nx"), "");

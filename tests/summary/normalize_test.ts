@@ -200,6 +200,13 @@ describe("names and notes", () => {
     }
   });
 
+  it("of which nothing shows are no names", () => {
+    for (const name of ["\u3164", "\u034f", "\u200d", "\u200c \u2060", "\ufe0f\u115f", "\u0007"]) {
+      assertEquals(only({ start: 1, end: 2, kind: "class", name }).name, "(unnamed)", JSON.stringify(name));
+    }
+    assertEquals(only({ start: 1, end: 2, kind: "class", name: "👩\u200d🚀" }).name, "👩\u200d🚀");
+  });
+
   it("that are empty become (unnamed), and nothing", () => {
     for (const name of ["", "  ", "\u0000", undefined, null, {}, []]) {
       assertEquals(only({ start: 1, name, note: name }), {

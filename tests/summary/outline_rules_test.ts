@@ -164,6 +164,40 @@ describe("the paragraph", () => {
 });
 
 describe("a name", () => {
+  it("hides no split: nothing that is not seen stands between plain letters, whatever it is made of", () => {
+    for (
+      const unseen of ["\u034f", "\ufff9", "\u034f\ufff9\u034f", "\u200b\u3164", "\u034f\u0085\u034f", "\u00ad\u034f"]
+    ) {
+      assertEquals(cutName(`a${unseen}b`).replace(" ", ""), "ab", JSON.stringify(unseen));
+    }
+    assertEquals([cutName("a \u034f b"), cutName("\u034fa\u034f"), cutName("क\u034fख")], ["a b", "a", "क\u034fख"]);
+  });
+
+  it("is empty where nothing of it shows", () => {
+    for (const unseen of ["\u3164", "\u034f\ufff9", " \u200d ", "\u115f\u1160\ufe0f", "\u0001\u2028"]) {
+      assertEquals(cutName(unseen), "", JSON.stringify(unseen));
+    }
+    const named = [region(1, 2, "function", "\u3164"), region(3, 4, "function", "f")];
+    assertStringIncludes(
+      outlineProse(contentsOf(named), { extension: "ts", lines: 4, maker: "scanner" }),
+      "At the top level: (unnamed), f.",
+    );
+  });
+
+  it("stays as it is when it is cut again, and hides nothing then", () => {
+    const piece = fc.constantFrom(
+      ..."a|B| |é|\u034f|\ufff9|\u200d|\u3164|\u0085|\u2028|\u00ad|\ufe0f|\u0000|😀|\ud83d|\u0301".split("|"),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 14 }), fc.integer({ min: 1, max: 20 }), (pieces, max) => {
+        const name = cutName(pieces.join(""), max), told = JSON.stringify(name);
+        assertEquals(cutName(name, max), name);
+        assert(!/(?<=[ -~])[\p{DI}\p{Cf}]+(?=[ -~])|^[\p{DI}\p{Cf}]+$|\s\s/u.test(name), told);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
   it("is one clean line within its cap, never cut inside a character", () => {
     assertEquals(cutName(" a\n\tb\u202e\u0000c "), "ab c".replace("ab", "a b"));
     assertEquals(cutName("😀".repeat(80), 120).length <= 120, true);

@@ -1,0 +1,103 @@
+/**
+ * Files made to keep the outline busy: many of anything, deep in anything. None stops what else there is to do.
+ *
+ * @module
+ */
+
+import { describe, it } from "node:test";
+import { assert, assertEquals } from "@std/assert";
+import { auditRegions } from "../../src/outline/audit.ts";
+import { createParse } from "../../src/outline/parser.ts";
+import type { Region } from "../../src/types.ts";
+import { sourceOf } from "./golden.ts";
+
+/** Many times the same, so many to a line. */
+function many(count: number, piece: string, perLine = 1): string {
+  const line = `${piece.repeat(perLine)}\n`;
+  return line.repeat(Math.ceil(count / perLine));
+}
+
+const MANY = 40_000;
+/** No test of a machine's speed: each of these kept the outline for longer, and now gives way or ends in a few seconds. */
+const ANTI_HANG_MS = 20_000;
+
+const FILES: Readonly<Record<string, readonly [path: string, text: string]>> = {
+  "wrappers around one class": ["a.cpp", `${many(30_000, "template<class T> ", 1000)}class X {};\n`],
+  "functions inside each other": ["a.js", many(20_000, "function a(){", 500) + many(20_000, "}", 1000)],
+  "functions in a sum": ["a.js", `x = ${many(60_000, "(()=>1)+", 1000)}1;\n`],
+  "words of tests in a row": ["a.ts", `${many(630_000, "it.", 6500)}f();\nfunction x() {\n}\n`],
+  "long names on the left": ["a.js", many(100, `${"a".repeat(19_000)}[0] = function () { return 1; };`)],
+  "long receivers": ["a.go", `package a\n${many(40, `func (${"r".repeat(9000)}${" ".repeat(9000)}T x) X() {\n}`)}`],
+};
+
+describe("what a hostile file has many of", () => {
+  for (const [what, [path, text]] of Object.entries(FILES)) {
+    it(`does not keep the outline: ${what}`, async () => {
+      const parse = createParse({ maxParseMs: 60_000 }), file = { ...sourceOf(path, text), hash: what };
+      const started = Date.now(), parsed = await parse(file);
+      assert(Date.now() - started < ANTI_HANG_MS, "an anti-hang limit");
+      for (const { start, end } of parsed?.declarations ?? []) assert(start >= 1 && start <= end && end <= file.lines);
+    });
+  }
+
+  it("leaves others their turn while a deep tree is read, and the caller may give up", async () => {
+    const text = many(3000, 'describe("a", () => {') + many(3000, "});"), parse = createParse({ maxParseMs: 60_000 });
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1), controller = new AbortController();
+    const failed = parse(sourceOf("a.test.ts", text), controller.signal).then(() => undefined, (error) => error.code);
+    try {
+      while (turns < 5) await new Promise((resolve) => setTimeout(resolve, 1));
+    } finally {
+      clearInterval(timer);
+    }
+    controller.abort(new Error("enough"));
+    assertEquals(await failed, "aborted");
+  });
+});
+
+describe("an audit", () => {
+  const declarations = (looked: () => void): Region[] =>
+    Array.from(
+      { length: MANY },
+      (_, at) =>
+        new Proxy({ start: at + 1, end: at + 1, kind: "function", name: "f", note: "" } as Region, {
+          get: (target, key) => {
+            looked();
+            return Reflect.get(target, key);
+          },
+        }),
+    );
+
+  it("looks at each of many declarations of one name a few times, however many regions have it", () => {
+    let looks = 0;
+    const regions = Array.from({ length: 2000 }, (_, at) => ({
+      start: at * 20 + 1,
+      end: at * 20 + 1,
+      kind: "function" as const,
+      name: "f",
+      note: "",
+    }));
+    const { audit } = auditRegions(regions, { declarations: declarations(() => looks++), text: "f", lines: MANY });
+    assertEquals(audit, { verified: 2000, moved: 0, dropped: 0 });
+    assert(looks < MANY * 40 + 2000 * 60, `${looks} looks`);
+  });
+
+  it("looks for the same word once, and for no more than a few words of a name", () => {
+    let searched = 0;
+    const text = Object.assign(Object.create(null), {
+      toLowerCase: () => ({
+        replace: () => ({ includes: () => (searched++, false) }),
+      }),
+    });
+    const name = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
+    const regions = Array.from({ length: 100 }, (_, at) => ({
+      start: at + 1,
+      end: at + 1,
+      kind: "function" as const,
+      name,
+      note: "",
+    }));
+    assertEquals(auditRegions(regions, { declarations: [], text, lines: 100 }).regions, []);
+    assert(searched > 0 && searched <= 8, `${searched} searches`);
+  });
+});
