@@ -61,11 +61,13 @@ export function summarizeFileTool(files: FileSummaries, words: ToolWords = {}): 
       additionalProperties: false,
     },
     async execute(args, { signal, abortSignal, cwd } = {}) {
-      const { path, action = "summarize", line = 0 } = args, asked = { cwd, signal: signal ?? abortSignal };
+      const { path, line = 0 } = args,
+        action = args.action ?? "summarize",
+        asked = { cwd, signal: signal ?? abortSignal };
       const wrong = typeof path !== "string" || path === ""
         ? 'map a file: "path" is missing'
         : !ACTIONS.includes(action)
-        ? `${action} ${path}: "action" is "summarize", "lookup" or "refresh"`
+        ? `map ${path}: "action" is "summarize", "lookup" or "refresh"`
         : action === "lookup" && !(Number.isInteger(line) && line > 0)
         ? `look up a line of ${path}: "line" is a whole number from 1`
         : undefined;

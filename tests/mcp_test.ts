@@ -363,7 +363,10 @@ describe("standard input and output", () => {
       await answer(1);
       child.stdin.write("x".repeat(11 << 20));
       assertEquals(await ended, { code: 1, signal: null });
-      assertMatch(stderr().split("\n").slice(1).join("\n"), /^waymark: Cannot take [^\n]* over the limit of 10485760 bytes[^\n]*\n$/);
+      assertMatch(
+        stderr().split("\n").slice(1).join("\n"),
+        /^waymark: Cannot take [^\n]* over the limit of 10485760 bytes[^\n]*\n$/,
+      );
       assertEquals(stdout().trimEnd().split("\n").length, 1);
     }));
 

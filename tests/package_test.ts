@@ -53,8 +53,8 @@ const publicNames: Readonly<Record<string, string>> = {
     opencodeHooks piExtension
   `,
   "./adapters/mcp": `
-    McpExtra McpFailure McpHints McpOptions McpSummarizeFile McpText McpWaymark RangeArguments mcpClient mcpFacts
-    mcpHandler mcpRanges mcpServer mcpSummarizeFile
+    McpExtra McpFailure McpHints McpOptions McpSummarizeFile McpSummarizeFileOptions McpText McpWaymark
+    RangeArguments mcpClient mcpFacts mcpHandler mcpRanges mcpServer mcpSummarizeFile
   `,
   "./cli": `
     CommandIo main

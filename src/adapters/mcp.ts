@@ -235,5 +235,10 @@ function textOf(value: unknown): string | undefined {
 }
 
 export { mcpRanges, type RangeArguments } from "./mcp/ranges.ts";
-export { type McpHints, type McpSummarizeFile, mcpSummarizeFile } from "./mcp/summarize_file.ts";
+export {
+  type McpHints,
+  type McpSummarizeFile,
+  mcpSummarizeFile,
+  type McpSummarizeFileOptions,
+} from "./mcp/summarize_file.ts";
 export type { McpExtra, McpFailure, McpText } from "./mcp/types.ts";

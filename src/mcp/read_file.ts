@@ -14,8 +14,10 @@ import { WaymarkError } from "../errors.ts";
 import { frame } from "../file_map.ts";
 import { looksBinary } from "../probe.ts";
 import type { Codec, Dialect, ReadSpan } from "../types.ts";
-import { type Folder, withInside } from "./folders.ts";
+import type { Folder } from "./folders.ts";
+import { withInside } from "./open_file.ts";
 import { readWindow, type Window } from "./window.ts";
+import { shortened } from "./words.ts";
 
 /** Most bytes one read gives. */
 const MAX_BYTES = 64 << 10;
@@ -77,31 +79,40 @@ export function readOf(args: Readonly<Record<string, unknown>>): ReadSpan {
   }
   const span = readFileDialect.parse(args);
   if (!span) {
-    throw new WaymarkError("invalid-option", `Cannot read ${path}: "offset" and "limit" are whole numbers from 1`);
+    const reason = '"offset" and "limit" are whole numbers from 1';
+    throw new WaymarkError("invalid-option", `Cannot read ${shortened(path)}: ${reason}`);
   }
   return span;
+}
+
+/** How {@linkcode readFile} reads. */
+export interface ReadFileOptions {
+  /** Where files may be read. */
+  readonly folders: readonly Folder[];
+  /** The file as the model names it, for the words. */
+  readonly named: string;
+  /** Ends it; the promise rejects with the signal's reason. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Reads lines of a file in one of the folders. Rejects with a {@linkcode WaymarkError} that says what to do instead. */
 export async function readFile(
   args: Readonly<Record<string, unknown>>,
-  { folders, signal }: { readonly folders: readonly Folder[]; readonly signal: AbortSignal | undefined },
+  { folders, named, signal }: ReadFileOptions,
 ): Promise<ReadResult> {
   const { path, start, count = Infinity } = readOf(args);
   const window = await withInside(
     path,
     folders,
-    (handle) => readWindow(handle, { start, count, maxBytes: MAX_BYTES, signal, refuses: looksBinary }),
+    (file) => readWindow(file, { start, count, maxBytes: MAX_BYTES, signal, refuses: looksBinary }),
   );
   const { bytes, total = 0 } = window;
   if (looksBinary(window.head)) {
-    throw new WaymarkError("not-text", `Cannot read ${path}: it is no text; this tool reads text only`);
+    throw new WaymarkError("not-text", `Cannot read ${named}: it is no text; this tool reads text only`);
   }
-  if (!window.lines && start > total + 1) {
-    throw new WaymarkError(
-      "not-found",
-      `Cannot read ${path} from line ${start}: it has ${total} lines; the last is offset: ${total}`,
-    );
+  if (!window.lines && total > 0 && start > total + 1) {
+    const reason = `it has ${counted(total)}; the last is offset: ${total}`;
+    throw new WaymarkError("not-found", `Cannot read ${named} from line ${start}: ${reason}`);
   }
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), notes = notesOn(window, start, bytes, text);
   const blocks = [...text ? [text] : [], ...notes.length ? [notes.join("\n\n")] : []];
@@ -113,7 +124,7 @@ export async function readFile(
 /** What is to be known of the lines that cannot be seen in them. */
 function notesOn({ lines, cut, total }: Window, start: number, bytes: Uint8Array, text: string): string[] {
   if (total === 0) return [frame("notice", "the file is empty", [])];
-  if (!lines) return [frame("notice", `there is nothing from line ${start} on, the file has ${total} lines`, [])];
+  if (!lines) return [frame("notice", `there is nothing from line ${start} on, the file has ${counted(total!)}`, [])];
   const notes: string[] = [], last = start + lines - 1, most = `${MAX_BYTES >> 10} KiB`;
   if (cut === "line") {
     const next = `One read gives at most ${most}, and none the rest of this line. Lines after it, if any: offset: ${
@@ -128,6 +139,10 @@ function notesOn({ lines, cut, total }: Window, start: number, bytes: Uint8Array
     notes.push(frame("notice", "bytes that are no UTF-8 are shown as \ufffd", []));
   }
   return notes;
+}
+
+function counted(lines: number): string {
+  return lines === 1 ? "1 line" : `${lines} lines`;
 }
 
 function isText(bytes: Uint8Array): boolean {

@@ -3,12 +3,13 @@
  *
  * Promised: `--root` is the outer bound. A client that names folders narrows it to them, and may do so anew at any time; where
  * none was given at the start, the client's are all there are. A client that names none, or does not answer, narrows nothing
- * further. Of an answer only what cannot be used is left out, and told; where that is all of it, nothing may be read.
+ * further, and an answer that comes late counts from then on. Of an answer only what cannot be used is left out, and told; where that is all of it, nothing may be read.
  *
  * @module
  */
 
 import { commonFolders, type Folder, toFolder } from "./folders.ts";
+import { shortened } from "./words.ts";
 
 /** The client's side: its answer to `roots/list`, whatever that is. */
 export type ListRoots = () => Promise<unknown>;
@@ -19,18 +20,28 @@ export interface Roots {
   refresh(list: ListRoots): void;
   /** Something came that cannot be understood: where no answer comes, it was that. */
   garbled(): void;
-  /** The folders, once all that was asked for is known. */
+  /** The folders, once all that was asked for is known, or has been waited for long enough. */
   current(): Promise<readonly Folder[]>;
 }
 
-/** So many of what cannot be used are told one by one, and so many characters of each. */
-const MAX_TOLD = 20, MAX_SHOWN = 200;
+/** So many of what cannot be used are told one by one. */
+const MAX_TOLD = 20;
 
 /** More than the URL of any folder takes: each byte of its path may be an escape of three. */
 const MAX_URI = 3 * 4096 + 16;
 
+/** How {@linkcode createRoots} waits. */
+export interface RootsOptions {
+  /** How long reads wait for the client to name its folders, in milliseconds. Default 10,000. */
+  readonly patienceMs?: number;
+}
+
 /** Keeps the folders. What cannot be used is told, and left out. */
-export function createRoots(own: readonly Folder[], tell: (problem: unknown) => void): Roots {
+export function createRoots(
+  own: readonly Folder[],
+  tell: (problem: unknown) => void,
+  { patienceMs = 10_000 }: RootsOptions = {},
+): Roots {
   let named: readonly Folder[] | undefined, asked: Promise<void> | undefined, serial = 0, isGarbled = false;
   const cannot = (reason: string): void => tell(new Error(`Cannot have the client's folders: ${reason}`));
   /** The folders of an answer; `undefined` where it names none. */
@@ -54,14 +65,26 @@ export function createRoots(own: readonly Folder[], tell: (problem: unknown) => 
     }
     return folders;
   };
+  /** Nothing is known of the client's folders, at least for now. */
+  const miss = (reason: string, mine: number): void => {
+    cannot(`${shortened(reason)}${isGarbled ? "; no folder may be read" : ""}`);
+    if (mine === serial && isGarbled) named = [];
+  };
   const ask = async (list: ListRoots, mine: number): Promise<void> => {
-    try {
-      const answer = await list();
+    let isLate = false;
+    const answered = list().then((answer) => {
       if (mine === serial) named = usable(answer);
-    } catch (error) {
-      cannot(`${error instanceof Error ? error.message : error}${isGarbled ? "; no folder may be read" : ""}`);
-      if (mine === serial && isGarbled) named = [];
-    }
+    }).catch((error) => {
+      if (!isLate) miss(error instanceof Error ? error.message : String(error), mine);
+    });
+    const patience = Promise.withResolvers<void>(),
+      timer = setTimeout(() => {
+        isLate = true;
+        miss(`no answer came in ${patienceMs / 1000} seconds, and reads no longer wait for it`, mine);
+        patience.resolve();
+      }, patienceMs);
+    await Promise.race([answered, patience.promise]);
+    clearTimeout(timer);
     if (mine === serial) asked = undefined;
   };
   return {
@@ -80,7 +103,7 @@ export function createRoots(own: readonly Folder[], tell: (problem: unknown) => 
 /** A folder by the URL that the protocol asks for. Throws what says why it is none. */
 function toRoot(uri: unknown): Folder {
   if (typeof uri !== "string") throw new Error("Cannot read in a folder that the client names: its uri is no text");
-  const shown = uri.length > MAX_SHOWN ? `${uri.slice(0, MAX_SHOWN)}…` : uri;
+  const shown = shortened(uri) || '""';
   if (!/^file:\/\//i.test(uri)) throw new Error(`Cannot read in ${shown}: it is no file:// URL`);
   // A folder's own "?" or "#" is escaped in its URL: as it stands, the path would end there, at a folder further up.
   if (/[?#]/.test(uri)) {

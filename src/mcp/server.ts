@@ -18,28 +18,21 @@ import {
   ResultSchema,
   RootsListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { type McpExtra, mcpHandler, mcpSummarizeFile } from "../adapters/mcp.ts";
+import { type McpExtra, mcpSummarizeFile } from "../adapters/mcp.ts";
 import { VERSION } from "../cli/program.ts";
 import { oneLine, quiet, WaymarkError } from "../errors.ts";
 import { sha256 } from "../files.ts";
-import type { Waymark } from "../options.ts";
-import { outline } from "../outline.ts";
-import { sessionPool } from "../session_pool.ts";
 import { readGuideline, summarizeFileTool } from "../summarize_file.ts";
 import type { FileSummaries } from "../summarize_file_types.ts";
 import { createTurns } from "../waiting.ts";
-import { createTeller, createWaymark } from "../waymark.ts";
-import { findInside, type Folder, openInside, toFolder, withInside } from "./folders.ts";
+import { createTeller } from "../waymark.ts";
+import { findInside, toFolder } from "./folders.ts";
+import { openInside } from "./open_file.ts";
 import type { McpServerOptions, McpServing, McpTransport } from "./options.ts";
-import { readFile, readFileCodec, readFileDialect, readFileWords, readOf, type ReadResult } from "./read_file.ts";
+import { type Args, createProjects, mapName } from "./projects.ts";
+import { readFileWords, readOf, type ReadResult } from "./read_file.ts";
 import { createRoots } from "./roots.ts";
-
-type Args = Readonly<Record<string, unknown>>;
-
-/** What a call comes with. */
-interface Call extends McpExtra {
-  readonly folders: readonly Folder[];
-}
+import { faultOf, inPlainWords, shortened } from "./words.ts";
 
 /** Claude Code hides tools behind a search that do not ask to be shown, and leaves out what the server says of them. */
 const SHOWN = { "anthropic/alwaysLoad": true };
@@ -47,8 +40,8 @@ const SHOWN = { "anthropic/alwaysLoad": true };
 /** Calls that run at once; others wait. Each has a file or two open, and some systems let a process have 256. */
 const MAX_CALLS = 32;
 
-/** How long the client may take to name its folders, in milliseconds. */
-const ROOTS_MS = 10_000;
+/** As long as a request may take, in milliseconds: a client may ask a person first. How long reads wait is another matter. */
+const ROOTS_MS = 2 ** 31 - 1;
 
 /**
  * Serves the tools `read_file` and `summarize_file` on a transport.
@@ -77,29 +70,31 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
 
   const files: FileSummaries = {
     async summarize(path, { refresh = false, signal } = {}) {
-      const folders = await roots.current(), { folder, handle } = await openInside(path, folders);
-      await handle.close(); // that it can be opened is all that is to be known before
-      const cwd = folders[0]!.real;
-      const map = await projects.of(folder, folders).waymark.summarize(path, { refresh, signal, cwd });
-      const hash = await withInside(path, folders, async (handle) => sha256(await handle.readFile()));
-      if (hash === map.hash) return map;
+      const folders = await roots.current(), inside = findInside(path, folders), cwd = folders[0]!.real;
+      const { waymark, source } = projects.of(inside.folder, folders);
+      const map = await waymark.summarize(mapName(path, inside), { refresh, signal, cwd });
+      const bytes = await source.read(inside.real, signal);
+      if (bytes && await sha256(bytes) === map.hash) return map;
       throw new WaymarkError("changed", `Cannot summarize ${path}: it changed while its map was made; ask again`);
     },
     async lookup(path, line, { signal } = {}) {
-      const folders = await roots.current(), { folder } = findInside(path, folders);
-      return await projects.of(folder, folders).waymark.lookup(path, line, { signal, cwd: folders[0]!.real });
+      const folders = await roots.current(), inside = findInside(path, folders), cwd = folders[0]!.real;
+      return await projects.of(inside.folder, folders).waymark.lookup(mapName(path, inside), line, { signal, cwd });
     },
   };
-  const summarize = mcpSummarizeFile({ summarizeFileTool: () => summarizeFileTool(files, { maxLines }) });
+  const summarize = mcpSummarizeFile({ summarizeFileTool: () => summarizeFileTool(files, { maxLines }) }, {
+    openWorld: options.model !== undefined,
+  });
   const tools: Record<string, (args: Args, extra: McpExtra) => Promise<ReadResult>> = {
     async read_file(args, extra) {
-      const folders = await roots.current(), { folder } = findInside(readOf(args).path, folders);
-      return await projects.of(folder, folders).read(args, { ...extra, folders });
+      const folders = await roots.current(), { path: named } = readOf(args), inside = findInside(named, folders);
+      const path = mapName(named, inside);
+      return await projects.of(inside.folder, folders).read({ ...args, path }, { ...extra, folders, named });
     },
     async summarize_file(args, extra) {
       const { path } = args;
       // What may not be read is refused as a read of it is: the words say what to do already.
-      if (typeof path === "string" && path) await withInside(path, await roots.current(), () => Promise.resolve());
+      if (typeof path === "string" && path) openInside(path, await roots.current()).close();
       return await summarize.handler(args as never, extra);
     },
   };
@@ -130,7 +125,7 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
     if (!tool) {
       throw new McpError(
         ErrorCode.InvalidParams,
-        `There is no tool ${params.name}; there are read_file and summarize_file`,
+        `There is no tool ${shortened(params.name, 80)}; there are read_file and summarize_file`,
       );
     }
     if (!hasAsked) refresh(); // a client that says all at once says that it is ready before it is known what it can
@@ -149,66 +144,14 @@ export async function serveMcp(transport: McpTransport, options: McpServerOption
   server.onclose = () => void projects.close().finally(ended.resolve);
   server.onerror = (error) => {
     roots.garbled();
-    tell(
-      "issues" in error ? new Error("Cannot understand a message of the client: it is none of the protocol") : error,
-    );
+    tell(new Error(faultOf(error)));
   };
-  await server.connect(transport as Parameters<Server["connect"]>[0]);
+  await server.connect(inPlainWords(transport) as Parameters<Server["connect"]>[0]);
   return {
     closed: ended.promise,
     async close() {
       await server.close();
       await ended.promise;
-    },
-  };
-}
-
-/** One project for each folder. */
-interface Project {
-  readonly waymark: Waymark;
-  readonly read: (args: Args, call: Call) => Promise<ReadResult>;
-}
-
-function createProjects({ model, maxLines, references = false }: McpServerOptions, tell: (problem: unknown) => void) {
-  const pool = sessionPool({ untracked: true }), made = new Map<string, Project & { readonly cwd: string }>();
-  const parser = outline();
-  let isClosed = false;
-  return {
-    /** The project of a folder. Those of folders that may no longer be read are closed. */
-    of(folder: Folder, folders: readonly Folder[]): Project {
-      for (const [real, { waymark }] of made) {
-        if (!folders.some((other) => other.real === real)) made.delete(real), void waymark.close();
-      }
-      const cwd = folders[0]!.real, known = made.get(folder.real);
-      if (known?.cwd === cwd) return known;
-      const waymark = known?.waymark ?? createWaymark({
-        root: folder.real,
-        roots: [folder.real],
-        model,
-        outline: parser,
-        maxLines,
-        cache: !isClosed,
-        rereadGuard: references,
-        onNotice: tell,
-      });
-      const read = mcpHandler(
-        (args: Args, { folders, signal }: Call) => readFile(args, { folders, signal }),
-        waymark,
-        {
-          names: ["read_file"],
-          dialect: readFileDialect,
-          codec: readFileCodec,
-          session: (id) => pool.get(id ?? ""),
-          cwd,
-        },
-      );
-      const project = { waymark, read, cwd };
-      made.set(folder.real, project);
-      return project;
-    },
-    async close(): Promise<void> {
-      isClosed = true;
-      await Promise.all([...made.values()].map(({ waymark }) => waymark.close()));
     },
   };
 }

@@ -1,34 +1,27 @@
 import { describe, it } from "node:test";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import process from "node:process";
+import { platform } from "node:os";
 import { pathToFileURL } from "node:url";
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path/posix/join";
 import { WaymarkError } from "../../mod.ts";
-import { commonFolders, findInside, type Folder, openInside, toFolder } from "../../src/mcp/folders.ts";
+import { commonFolders, findInside, type Folder, toFolder } from "../../src/mcp/folders.ts";
+import { type OpenFile, withInside } from "../../src/mcp/open_file.ts";
 import { programCommand } from "../programs.ts";
 import { run } from "../publishing.ts";
-import { inFolder, put } from "../support.ts";
-
-/** A folder that may be read, with a file in it, beside one that may not. */
-function inProject(action: (project: { folder: Folder; inside: string; outside: string }) => Promise<void>) {
-  return inFolder(async (base) => {
-    const inside = join(base, "project"), outside = join(base, "outside");
-    put(inside, "src/a.ts", "inside\n");
-    put(outside, "secret.ts", "outside\n");
-    await action({ folder: toFolder(inside), inside, outside });
-  });
-}
+import { put } from "../support.ts";
+import { inProject, whileSwapped } from "./swapping.ts";
 
 /** What a file that is opened holds. */
 async function read(path: string, folders: readonly Folder[]): Promise<string> {
-  const { handle } = await openInside(path, folders);
-  try {
-    return await handle.readFile("utf8");
-  } finally {
-    await handle.close();
-  }
+  return await withInside(path, folders, textOf);
+}
+
+/** The first bytes of an open file. */
+async function textOf(file: OpenFile): Promise<string> {
+  const buffer = new Uint8Array(64), { bytesRead } = await file.read(buffer, 0, buffer.length, null);
+  return new TextDecoder().decode(buffer.subarray(0, bytesRead));
 }
 
 /** Why a path is refused. */
@@ -131,17 +124,70 @@ describe("a file outside of the folders", () => {
   it("is refused also where the folder itself is asked for, or something in it that is no file", () =>
     inProject(async ({ folder, inside }) => {
       execFileSync("mkfifo", [join(inside, "pipe.ts")]);
-      symlinkSync("nowhere.ts", join(inside, "dangling.ts"));
-      symlinkSync("circle.ts", join(inside, "circle.ts"));
       for (const name of [".", inside, "src", "src/"]) {
         assertEquals(await refusal(name, [folder]), "it is a folder; name a file in it", name);
       }
       assertEquals(await refusal("pipe.ts", [folder]), "it is not a regular file");
-      for (const name of ["dangling.ts", "absent.ts", "src/a.ts/b.ts", "no/such/folder/a.ts"]) {
+      for (const name of ["absent.ts", "src/a.ts/b.ts", "no/such/folder/a.ts"]) {
         const told = `there is no such file; a relative path starts at ${inside}`;
         assertEquals(await refusal(name, [folder]), told, name);
       }
-      await refusal("circle.ts", [folder]);
+    }));
+
+  it("is refused in the same words whether it is there or not, wherever a link in a folder leads", () =>
+    inProject(async ({ folder, inside, outside }) => {
+      const names: string[] = [];
+      const link = (name: string, target: string, ...asked: readonly string[]) => {
+        symlinkSync(target, join(inside, name));
+        names.push(name, ...asked);
+      };
+      link("to-file.ts", join(outside, "x/file.ts"), "to-file.ts/", "to-file.ts/b.ts");
+      link("relative.ts", "../outside/x/file.ts");
+      link("to-folder", join(outside, "x"), "to-folder/", "to-folder/file.ts", "to-folder/no/file.ts");
+      link("to-below.ts", join(outside, "x/file.ts/below.ts"));
+      link("to-above.ts", join(outside, "x/../secret.ts"));
+      link("to-circle.ts", join(outside, "x/circle"));
+      link("chain.ts", "to-file.ts");
+      link("dangling.ts", "nowhere.ts");
+      link("circle.ts", "circle.ts", "circle.ts/a.ts");
+      const told = async () => {
+        const all = [];
+        for (const name of names) all.push(`${name}: ${await refusal(name, [folder])}`);
+        return all;
+      };
+      const absent = await told();
+      put(outside, "x/file.ts", "outside\n");
+      symlinkSync("circle", join(outside, "x/circle"));
+      assertEquals(await told(), absent);
+      rmSync(join(outside, "x"), { recursive: true });
+      put(outside, "x", "a file\n");
+      assertEquals(await told(), absent);
+      for (const line of absent) {
+        assertStringIncludes(line, `it lies outside of ${inside}, where files may be read, or behind a link that`);
+        assert(!line.includes(outside), line);
+      }
+    }));
+
+  it("is none of those whose names are not UTF-8: one that is named as they are shown is never read for them", {
+    skip: platform() === "linux" ? false : "other systems take no such names",
+  }, () =>
+    inProject(async ({ folder, inside }) => {
+      const names = ["bad=$(printf '\\377\\376')", 'echo raw > "$bad.ts"', 'ln -s "$bad.ts" link.ts', 'mkdir "$bad"'];
+      const rest = ['echo raw > "$bad/a.ts"', 'ln -s "$bad" way', 'ln -s "$bad/none.ts" none.ts'];
+      execFileSync("sh", ["-c", [...names, ...rest].join("\n")], { cwd: inside });
+      put(inside, "\ufffd\ufffd.ts", "neighbour\n");
+      for (const at of ["before", "after"]) {
+        for (const name of ["link.ts", "way/a.ts", "none.ts"]) {
+          const told = await refusal(name, [folder]);
+          assertStringIncludes(told, "not UTF-8", `${name} ${at}`);
+        }
+        assertMatch(assertThrows(() => toFolder(join(inside, "way")), WaymarkError).message, /not(?: valid)? UTF-8/);
+        put(inside, "\ufffd\ufffd/a.ts", "neighbour\n");
+        put(inside, "\ufffd\ufffd/none.ts", "neighbour\n");
+      }
+      assertEquals(await read("\ufffd\ufffd.ts", [folder]), "neighbour\n");
+      assertEquals(await read("\ufffd\ufffd/a.ts", [folder]), "neighbour\n");
+      assertEquals(toFolder(join(inside, "\ufffd\ufffd")).real, join(inside, "\ufffd\ufffd"));
     }));
 
   it(
@@ -229,7 +275,7 @@ describe("a file outside of the folders", () => {
     timeout: 120_000,
   }, () =>
     whileSwapped(async ({ inside, outside }) => {
-      const [deno, , , , ...rest] = programCommand("src/mcp/folders.ts"), module = rest.pop()!;
+      const [deno, , , , ...rest] = programCommand("src/mcp/open_file.ts"), module = rest.pop()!;
       const script = put(outside, "read.ts", reader(module, inside));
       const leave = `--allow-read=${inside}`;
       const { stdout, stderr } = await run(deno, ["run", "--no-prompt", "--no-check", leave, ...rest, script], {
@@ -242,55 +288,16 @@ describe("a file outside of the folders", () => {
     }));
 });
 
-/** Does something while a folder inside, with a file in it, and a link to the folder outside are swapped without end. */
-function whileSwapped(action: Parameters<typeof inProject>[0]): Promise<void> {
-  return inProject(async (project) => {
-    const { inside, outside } = project;
-    put(inside, "swapped/secret.ts", "inside\n");
-    const start = "Deno" in globalThis ? ["run", "-A", "--no-config"] : [];
-    const swapper = spawn(process.execPath, [...start, put(outside, "swap.mjs", SWAPPER), inside, outside], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    try {
-      await new Promise((begun) => swapper.stdout.once("data", begun));
-      await action(project);
-    } finally {
-      const gone = new Promise((done) => swapper.once("exit", done));
-      swapper.kill("SIGKILL");
-      await gone;
-    }
-  });
-}
-
 /** Reads the file that is swapped many times, and prints what came of it. */
 const reader = (module: string, inside: string) => `
-import { openInside, toFolder } from ${JSON.stringify(module)};
+import { withInside } from ${JSON.stringify(module)};
+import { toFolder } from ${JSON.stringify(module.replace("open_file", "folders"))};
 const folders = [toFolder(${JSON.stringify(inside)})], counted = {};
 for (let at = 0; at < 12000; at++) {
-  const text = await openInside("swapped/secret.ts", folders).then(async ({ handle }) => {
-    const text = await handle.readFile("utf8");
-    await handle.close();
-    return text;
-  }, () => "refused");
+  const text = await withInside("swapped/secret.ts", folders, ${textOf}).catch(() => "refused");
   counted[text] = (counted[text] ?? 0) + 1;
 }
 console.log(JSON.stringify(counted));
-`;
-
-/** Puts a link to the folder outside in place of one inside and back, without end. */
-const SWAPPER = `
-import { renameSync, symlinkSync } from "node:fs";
-const [inside, outside] = process.argv.slice(2);
-symlinkSync(outside, inside + "/link");
-console.log("begun");
-for (;;) {
-  renameSync(inside + "/swapped", inside + "/kept");
-  renameSync(inside + "/link", inside + "/swapped");
-  renameSync(inside + "/swapped", inside + "/link");
-  renameSync(inside + "/kept", inside + "/swapped");
-  const until = performance.now() + (Math.random() < 0.02 ? 1 : 0); // there for a moment at times
-  while (performance.now() < until);
-}
 `;
 
 describe("folders", () => {
@@ -303,6 +310,7 @@ describe("folders", () => {
       const told = (named: string) => assertThrows(() => toFolder(named), WaymarkError).message;
       assertEquals(told(join(inside, "src/a.ts")), `Cannot read in ${inside}/src/a.ts: it is not a folder`);
       assertEquals(told(join(inside, "absent")), `Cannot read in ${inside}/absent: there is no such folder`);
+      assertEquals(told(""), 'Cannot read in "": it names no folder; give its path');
       assertEquals(told("https://example.com/"), "Cannot read in https://example.com/: it is no path on this machine");
       return Promise.resolve();
     }));

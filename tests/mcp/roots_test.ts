@@ -73,7 +73,7 @@ describe("a client's answer", () => {
       assertEquals(told, [
         "Cannot read in a folder that the client names: its uri is no text",
         `Cannot read in ${uri}: it is no file:// URL`,
-        "Cannot read in : it is no file:// URL",
+        'Cannot read in "": it is no file:// URL',
         `Cannot read in ${pathToFileURL(join(folder, "absent")).href}: there is no such folder`,
         `Cannot read in ${good}: it is no file:// URL`,
         "Cannot read in file://elsewhere/x: it is no path on this machine",

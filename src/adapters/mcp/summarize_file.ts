@@ -4,6 +4,7 @@
  * @module
  */
 
+import { oneLine } from "../../errors.ts";
 import type { Waymark } from "../../options.ts";
 import type { SummarizeFileArguments } from "../../summarize_file_types.ts";
 import type { McpExtra, McpFailure, McpText } from "./types.ts";
@@ -16,8 +17,8 @@ export interface McpHints {
   destructiveHint: false;
   /** A second call does no more than one. */
   idempotentHint: true;
-  /** It looks at files of this machine only. */
-  openWorldHint: false;
+  /** Whether files leave this machine, to a model. */
+  openWorldHint: boolean;
 }
 
 /** The parts of a tool that `registerTool` takes. */
@@ -32,13 +33,11 @@ export interface McpSummarizeFile {
   handler: (args: SummarizeFileArguments, extra: McpExtra) => Promise<McpText | McpFailure>;
 }
 
-/** The hints of tools that read. */
-export const READS: McpHints = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false,
-};
+/** Options of {@linkcode mcpSummarizeFile}. */
+export interface McpSummarizeFileOptions {
+  /** Whether a model makes the maps: files leave this machine then, and clients are told. Default false. */
+  readonly openWorld?: boolean | undefined;
+}
 
 /**
  * The `summarize_file` tool of a Waymark, in the parts that `registerTool` takes.
@@ -56,18 +55,26 @@ export const READS: McpHints = {
  * assertEquals((await handler({ path: "/a.ts" }, { requestId: 1 })).isError, undefined);
  * ```
  */
-export function mcpSummarizeFile(waymark: Pick<Waymark, "summarizeFileTool">): McpSummarizeFile {
+export function mcpSummarizeFile(
+  waymark: Pick<Waymark, "summarizeFileTool">,
+  { openWorld = false }: McpSummarizeFileOptions = {},
+): McpSummarizeFile {
   const { name, description, parameters, execute } = waymark.summarizeFileTool();
+  const annotations = {
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: openWorld,
+  } as const;
   return {
     name,
-    config: { title: "Map a file", description, annotations: READS },
+    config: { title: "Map a file", description, annotations },
     parameters: { ...parameters },
     async handler(args, { signal, mcpReq }) {
       try {
         return { content: [{ type: "text", text: await execute(args, { signal: mcpReq?.signal ?? signal }) }] };
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
-        return { content: [{ type: "text", text: text.replaceAll(/\s*[\r\n]+\s*/g, " ") }], isError: true };
+        return { content: [{ type: "text", text: oneLine(error) }], isError: true };
       }
     },
   };
