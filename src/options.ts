@@ -101,6 +101,6 @@ export interface Waymark extends AsyncDisposable, FileSummaries {
   prune(): Promise<number>;
   /** Sums of everything that happened. */
   stats(): WaymarkStats;
-  /** Closes the cache. Reads go on, without it. */
+  /** Closes the cache, and ends what is under way: maps that are made, and their requests. Reads go on, without it. */
   close(): Promise<void>;
 }
