@@ -2,8 +2,8 @@
  * The disk, as nearly all of `src` sees it: the few calls it needs, on `Deno.*` or `node:fs`, whichever is there.
  *
  * Promised: nothing happens before the first call; on Deno nothing ever prompts (without permission a call throws
- * `not-allowed` instead); only regular files are opened for reading, and a pipe put in the place of one since is not waited
- * for, but on Deno, which has no call that would not wait. Absent: locking, watching, globbing.
+ * `not-allowed` instead); only regular files are opened for reading, and no pipe put in the place of one is waited for, but
+ * on Deno, which can only wait. Absent: locking, watching, globbing.
  *
  * @module
  */

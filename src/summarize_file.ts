@@ -62,8 +62,9 @@ export function summarizeFileTool(files: FileSummaries, words: ToolWords = {}): 
     },
     async execute(args, { signal, abortSignal, cwd } = {}) {
       const { path, line = 0 } = args,
+        given = signal ?? abortSignal,
         action = args.action ?? "summarize",
-        asked = { cwd, signal: signal ?? abortSignal };
+        asked = { cwd, signal: given instanceof AbortSignal ? given : undefined };
       const wrong = typeof path !== "string" || path === ""
         ? 'map a file: "path" is missing'
         : !ACTIONS.includes(action)

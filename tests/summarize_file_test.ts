@@ -242,3 +242,21 @@ describe("summarizeFileTool(): the actions", () => {
       );
     }));
 });
+
+describe("summarizeFileTool(): the caller's abort", () => {
+  it("is passed on under the names hosts use, and what is no signal is none", async () => {
+    const { signal } = new AbortController(), given: unknown[] = [];
+    const tool = summarizeFileTool(
+      files({ summarize: (_, options) => (given.push(options?.signal), Promise.resolve(map)) }),
+    );
+    const alike = { aborted: true } as AbortSignal;
+    for (
+      const options of [{ signal }, { abortSignal: signal }, { signal: null }, { signal: alike }, {
+        abortSignal: alike,
+      }]
+    ) {
+      await tool.execute({ path: "a.ts" }, options);
+    }
+    assertEquals(given, [signal, signal, undefined, undefined, undefined]);
+  });
+});
