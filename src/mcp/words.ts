@@ -58,7 +58,8 @@ function plainly(message: Failure): Failure {
 function issueOf(words: string): string | undefined {
   return attempting()(() => {
     const [{ path, message }] = JSON.parse(words.slice(words.indexOf("[")));
-    const where = Array.isArray(path) && path.length ? path.join(".") : "it";
+    if (!Array.isArray(path) || typeof message !== "string") return undefined;
+    const where = path.join(".") || "it";
     return shortened(`Cannot understand the request: ${where} is not as the protocol has it: ${message}`);
   });
 }

@@ -730,6 +730,7 @@ describe("mcpSummarizeFile()", () => {
         openWorldHint: false,
       });
       assertEquals([parameters["type"], parameters["required"]], ["object", ["path"]]);
+      assertEquals(mcpSummarizeFile(waymark, { openWorld: true }).config.annotations.openWorldHint, true);
       return Promise.resolve();
     }));
 
@@ -739,13 +740,17 @@ describe("mcpSummarizeFile()", () => {
       const { content, isError } = await handler({ path: `${folder}/long.ts` }, { requestId: 1 });
       assertEquals(isError, undefined);
       assertMatch(content[0]!.text, /^\[waymark map: 300 lines, none are shown here\]/);
-      put(folder, "a\nb.env", "KEY=1");
-      const refused = await handler({ path: `${folder}/a\nb.env` }, { mcpReq: { id: 1 } });
-      assertEquals(refused.isError, true);
-      assertMatch(
-        refused.content[0]!.text,
-        /^Cannot summarize [^\n]*a b\.env: it is a file that holds secrets\b[^\n]*$/,
-      );
+      const name = "a\r\nb\u2028c\x1b[31md.env", steering = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+      put(folder, name, "KEY=1");
+      for (const action of ["summarize", "lookup", name] as "summarize"[]) {
+        const refused = await handler({ path: `${folder}/${name}`, action, line: 1 }, { mcpReq: { id: 1 } });
+        const { text } = refused.content[0]!;
+        assertEquals([refused.isError, steering.test(text)], [true, false]);
+        assertMatch(
+          text,
+          /^Cannot (?:summarize|map) .*a b c \[31md\.env: (?:it is a file that holds secrets|"action" is)/,
+        );
+      }
     }));
 
   it("ends with the client's abort, in both versions", () => {

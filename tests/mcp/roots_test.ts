@@ -52,6 +52,60 @@ describe("createRoots()", () => {
     }));
 });
 
+describe("an answer that is late", () => {
+  it("holds reads no longer than that, and counts from when it comes", () =>
+    inFolder(async (folder) => {
+      for (const name of ["a", "b"]) mkdirSync(join(folder, name));
+      const own = [toFolder(folder)], told: string[] = [], late = Promise.withResolvers<unknown>();
+      const roots = createRoots(own, (problem) => void told.push((problem as Error).message), { patienceMs: 20 });
+      const real = async () => (await roots.current()).map(({ real }) => real);
+      roots.refresh(() => late.promise);
+      assertEquals(await real(), [folder]);
+      const words = "Cannot have the client's folders: no answer came in 0.02 seconds, and reads no longer wait for it";
+      assertEquals(told, [words]);
+      late.resolve(uris(join(folder, "a")));
+      await late.promise;
+      assertEquals(await real(), [join(folder, "a")]);
+      const never = Promise.withResolvers<unknown>();
+      roots.refresh(() => never.promise);
+      assertEquals(await real(), [join(folder, "a")]); // what was named still counts
+      roots.refresh(() => Promise.resolve(uris(join(folder, "b"))));
+      assertEquals(await real(), [join(folder, "b")]);
+      never.resolve(uris(join(folder, "a"))); // of a question that was asked anew
+      await never.promise;
+      assertEquals(await real(), [join(folder, "b")]);
+      assertEquals(told, [words, words]);
+    }));
+
+  it("leaves nothing to read meanwhile where something came that cannot be understood", () =>
+    inFolder(async (folder) => {
+      const told: string[] = [], late = Promise.withResolvers<unknown>();
+      const tell = (problem: unknown) => void told.push((problem as Error).message);
+      const roots = createRoots([toFolder(folder)], tell, { patienceMs: 20 });
+      const real = async () => (await roots.current()).map(({ real }) => real);
+      roots.refresh(() => late.promise);
+      roots.garbled();
+      assertEquals(await real(), []);
+      assertMatch(told[0]!, /no longer wait for it; no folder may be read$/);
+      late.resolve({ roots: [] });
+      await late.promise;
+      assertEquals(await real(), [folder]);
+      assertEquals(told.length, 1);
+    }));
+
+  it("is no news where it is none after all", () =>
+    inFolder(async (folder) => {
+      const told: string[] = [], late = Promise.withResolvers<unknown>();
+      const roots = createRoots([toFolder(folder)], (problem) => void told.push(String(problem)), { patienceMs: 5 });
+      roots.refresh(() => late.promise);
+      await roots.current();
+      late.reject(new Error("closed"));
+      await late.promise.catch(() => {});
+      assertEquals((await roots.current()).map(({ real }) => real), [folder]);
+      assertEquals(told.length, 1);
+    }));
+});
+
 describe("a client's answer", () => {
   /** The folders that may be read after an answer, and what was told. */
   async function after(answer: unknown, own: readonly Folder[] = []) {

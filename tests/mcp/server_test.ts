@@ -37,6 +37,13 @@ describe("the server", () => {
       assertEquals(tools.map(({ inputSchema }) => inputSchema.required), [["path"], ["path"]]);
     }));
 
+  it("says of its tools that files leave the machine where a model makes the maps", () =>
+    serve({ model: scriptedModel([]) }, async ({ client }) => {
+      const { tools } = await client.listTools();
+      assertEquals(tools.map(({ annotations }) => annotations?.openWorldHint), [true, true]);
+      assertEquals(tools.map(({ annotations }) => annotations?.readOnlyHint), [true, true]);
+    }));
+
   it("names the limit it was given in all its words", () =>
     serve({ maxLines: 70 }, async ({ client, read }) => {
       const { tools } = await client.listTools();
@@ -121,7 +128,15 @@ describe("read_file", () => {
       put(folder, "three.ts", "a\nb\nc\n");
       const notice = (head: string) => [`[waymark notice: ${head}]\n[end of waymark notice]`];
       assertEquals(await read("empty.ts"), notice("the file is empty"));
-      assertEquals(await read("empty.ts", { offset: 1, limit: 5 }), notice("the file is empty"));
+      for (const offset of [1, 2, 5]) {
+        assertEquals(await read("empty.ts", { offset, limit: 5 }), notice("the file is empty"));
+      }
+      put(folder, "one.ts", "a\n");
+      assertEquals(await read("one.ts", { offset: 2 }), notice("there is nothing from line 2 on, the file has 1 line"));
+      assertEquals(
+        await refused("one.ts", { offset: 3 }),
+        "Cannot read one.ts from line 3: it has 1 line; the last is offset: 1",
+      );
       assertEquals(
         await read("three.ts", { offset: 4 }),
         notice("there is nothing from line 4 on, the file has 3 lines"),
@@ -265,6 +280,7 @@ describe("summarize_file", () => {
         (await call("summarize_file", { path: "long.ts", action: "refresh" }))[0]!,
         /^\[waymark map: 380 lines/,
       );
+      assertMatch((await call("summarize_file", { path: "long.ts", action: null }))[0]!, /^\[waymark map: 380 lines/);
     }));
 
   it("maps what a model makes of it where there is one, and keeps the map for the reads", () => {
