@@ -60,14 +60,14 @@ export function createProject(options: ProjectOptions): Project {
   };
 
   /**
-   * The real path, asked anew when another file stands at this one, and always where there are fences: a folder on the way
-   * may have been moved and a link put in its place. Never remembered where there is a link on the way: what it leads to may
-   * be moved and the link follow it, and the path remembered would be another file's by then.
+   * The real path, asked anew when another file stands at this one, and always where there are fences. Never remembered where
+   * there is a link on the way: it may follow what is moved, and the path remembered would be another file's by then.
    */
   const realPathOf = (absolute: string, { ino, dev }: FileFacts): string => {
     const known = reals.get(absolute);
     if (!roots && known && ino && known.ino === ino && known.dev === dev) return absolute;
     const real = disk().realPath(absolute);
+    if (real.includes("\ufffd") && disk().stat(real).ino !== ino) throw new Error("its name is not UTF-8");
     if (reals.size >= MAX_REALS) reals.clear();
     if (real === absolute) reals.set(absolute, { ino, dev });
     return real;

@@ -7,6 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, symlinkSync } from "node:fs";
 import { describe, it } from "node:test";
 import { sha256 } from "../src/files.ts";
@@ -442,6 +443,17 @@ describe("readGuard(): what it leaves alone", () => {
         }
       })
     ));
+
+  it("never takes a file whose name is not UTF-8 for one whose name looks alike", () =>
+    inFolder(async (folder) => {
+      put(folder, "\ufffd.ts", code(301));
+      put(folder, "a.ts", code(300));
+      execFileSync("sh", ["-c", 'mv a.ts "$(printf "\\377").ts"; ln -s "$(printf "\\377").ts" link.ts'], {
+        cwd: folder,
+      });
+      const summarizer = model(), { read } = guarded(folder, { maps: createMaps({ summarizer }) });
+      assertEquals([await read({ path: "link.ts" }), summarizer.runs], [code(300), 0]);
+    }));
 
   it("stores a large file's map under the hash of the bytes it was made from, also where the file changes meanwhile", () =>
     inFolder(async (folder) => {
