@@ -19,14 +19,13 @@ function many(count: number, piece: string, perLine = 1): string {
 
 const MANY = 40_000;
 /** No test of a machine's speed: each of these kept the outline for longer, and now gives way or ends in a few seconds. */
-const ANTI_HANG_MS = 20_000;
+const ANTI_HANG_MS = 10_000;
 
 const FILES: Readonly<Record<string, readonly [path: string, text: string]>> = {
   "wrappers around one class": ["a.cpp", `${many(30_000, "template<class T> ", 1000)}class X {};\n`],
   "functions inside each other": ["a.js", many(20_000, "function a(){", 500) + many(20_000, "}", 1000)],
   "functions in a sum": ["a.js", `x = ${many(60_000, "(()=>1)+", 1000)}1;\n`],
   "words of tests in a row": ["a.ts", `${many(630_000, "it.", 6500)}f();\nfunction x() {\n}\n`],
-  "long names on the left": ["a.js", many(100, `${"a".repeat(19_000)}[0] = function () { return 1; };`)],
   "long receivers": ["a.go", `package a\n${many(40, `func (${"r".repeat(9000)}${" ".repeat(9000)}T x) X() {\n}`)}`],
 };
 
