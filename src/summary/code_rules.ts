@@ -1,8 +1,8 @@
 /**
- * How the line scanner reads a line of code: by the keyword that declares something, by what is assigned, and in languages
- * that declare functions without a keyword by a name before parentheses. Pure.
+ * How the line scanner reads a line of code: by its keyword, by what is assigned, and in languages that declare functions
+ * without one by a name before parentheses. Pure.
  *
- * Every pattern is tried on the start of one line only, so that none can take long.
+ * Patterns are tried on the start of one line only: none can take long.
  *
  * @module
  */
@@ -16,9 +16,9 @@ export interface Found {
   readonly name: string;
   /** Listed only where it has so many lines. */
   readonly atLeast?: number;
-  /** Where it begins, counted from this line. */
+  /** Where it begins, from this line. */
   readonly offset?: number;
-  /** It ends at the line that starts with this, however far in the lines before are. */
+  /** What the line starts with that ends it. */
   readonly closer?: string;
 }
 
@@ -30,7 +30,7 @@ export interface Scope {
   readonly depth: number;
   /** The innermost of them. */
   readonly parent: Found | undefined;
-  /** The line is indented like the first one in it. */
+  /** The line is indented like its first. */
   readonly isMember: boolean;
   /** The trimmed line so many lines away. */
   readonly peek: (distance: number) => string;
@@ -50,7 +50,7 @@ for (
   ] as const
 ) for (const word of words.split(" ")) KEYWORDS[word] = kind;
 
-/** The characters of names in any script, and what could not be decoded: the inside of a class, with the flag `u`. */
+/** Characters of names, what could not be decoded among them: the inside of a class, with the flag `u`. */
 export const NAME_CHARACTERS = "\\p{IDC}\\p{N}\\p{M}\\p{So}\\p{EMod}$\\u200c\\u200d";
 
 /** A pattern in whose classes `\w` stands for them. */
@@ -97,7 +97,7 @@ const RESERVED = named(RegExp(`^(?:${MODIFIERS})$`));
 const C_LIKE = new Set("c h cc cpp cxx hpp hh hxx m mm java cs dart glsl groovy".split(" "));
 const WITH_MEMBERS = new Set("ts mts cts tsx js mjs cjs jsx vue svelte astro html htm swift kt".split(" "));
 
-/** How lines of code are read in files with this extension. */
+/** How code is read in files with this extension. */
 export function codeReader(extension: string): ReadLine {
   const isC = C_LIKE.has(extension), hasMembers = isC || WITH_MEMBERS.has(extension);
   const hasObjects = /^(?:kts?|scala|sc)$/.test(extension), isOldC = /^(?:[ch](?:c|pp|xx|h)?|mm?)$/.test(extension);
@@ -153,7 +153,7 @@ function refine(kind: RegionKind, { rest, inClass }: { rest: string; inClass: bo
   return word === "struct" ? "class" : word ? "interface" : kind;
 }
 
-/** Reads a function without a keyword: a type, a name and parameters, or in a class a name and parameters. */
+/** Reads a function without a keyword: a name and parameters, outside of classes behind a type. */
 function readCallable(
   line: string,
   { parent, indent, peek }: Scope,

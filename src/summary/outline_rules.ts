@@ -1,8 +1,7 @@
 /**
- * What both parsers of code share: the language a file name stands for, how many entries an outline may have, and the
- * paragraph that goes with it. Pure.
+ * What both parsers share: the language of a file, how many entries an outline may have, and its paragraph. Pure.
  *
- * Promised: the paragraph says what was found and that no model wrote it, and holds names alone, never a value.
+ * Promised: the paragraph says what was found and that no model wrote it, and holds no value.
  *
  * @module
  */
@@ -33,7 +32,7 @@ const LANGUAGES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The extension of a path, lower case, without the dot; for a script without one, what its first line says it is. */
+/** The extension of a path, lower case, without the dot; of a script without one, what its first line says. */
 export function extensionOf(path: string, text: string): string {
   const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
   const dot = name.lastIndexOf(".");
@@ -48,13 +47,13 @@ export function languageName(extension: string): string {
   return LANGUAGES.get(extension) ?? "";
 }
 
-/** An outline that may be stored: sorted by start, the outer before the inner; and how many entries were left out. */
+/** An outline that may be stored: sorted, the outer first; and how many entries were left out. */
 export interface LimitedOutline {
   readonly regions: Region[];
   readonly omitted: number;
 }
 
-/** Sorts an outline and keeps it within what a map may hold: the most deeply nested go first, of one depth the shortest. */
+/** Sorts an outline and keeps it within what a map may hold: the deepest go first, of one depth the shortest. */
 export function limitOutline(regions: readonly Region[], max: number = MAX_REGIONS): LimitedOutline {
   const sorted = inOrder(regions);
   if (sorted.length <= max) return { regions: sorted, omitted: 0 };
@@ -85,14 +84,14 @@ function reverseBits(value: number): number {
   return reversed;
 }
 
-/** A name or a note as one line, at most `max` UTF-16 code units, never cut inside a character; empty where nothing shows. */
+/** One line of at most `max` UTF-16 code units, never cut inside a character; empty where nothing shows. */
 export function cutName(text: string, max: number = MAX_NAME): string {
   const line = text.slice(0, max * 4).toWellFormed().replace(/\p{Cf}/gu, "")
     .replace(/(?<![^ -~\p{Cc}\s])\p{DI}+(?![^ -~\p{Cc}\s])/gu, "").replace(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }
 
-/** What a whole outline holds, before any limit: so many of each kind, the first names at the top level, and how many more. */
+/** What a whole outline holds: so many of each kind, the first names at the top level, and how many more. */
 export interface OutlineContents {
   readonly counts: ReadonlyMap<RegionKind, number>;
   readonly names: readonly string[];
@@ -125,7 +124,7 @@ export function contentsOf(regions: readonly Region[]): OutlineContents {
   return { counts, names: [...names].slice(0, MAX_LISTED), more: Math.max(0, names.size - MAX_LISTED) };
 }
 
-/** One paragraph about an outline: language, size, what there is at the top level, and that no model wrote it. */
+/** The paragraph about an outline. */
 export function outlineProse({ counts, names, more }: OutlineContents, facts: OutlineFacts): string {
   const { extension, lines, maker, damaged } = facts, listed = names.map((name) => cutName(name, 60) || "(unnamed)");
   const kinds = [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) =>

@@ -1,6 +1,6 @@
 /**
- * How the line scanner tells the lines of each kind of file: comments, text over several lines, and in files that are not
- * code what begins a region. Pure.
+ * How the line scanner tells the lines of each kind of file: comments, text over several lines, and what begins a region
+ * where that is no code. Pure.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import { codeReader, type Found, named, type ReadLine, type Scope } from "./code
 export interface Style {
   /** Lines that are comments. */
   readonly comment: RegExp;
-  /** Lines no further in than a region that are part of it: they close it or go on with it. */
+  /** Lines no further in than a region that close it or go on with it. */
   readonly goesOn: RegExp;
-  /** Labels and access specifiers: lines that stand further out than they belong. */
+  /** Labels: lines that stand further out than they belong. */
   readonly label: RegExp;
   /** How far a line is indented. */
   indent(raw: string, line: string): number;
-  /** What ends the text over several lines that begins here, and whether it is a string; empty: none does. */
+  /** What ends the text over several lines that begins here, if any, and whether it is a string. */
   opens(line: string, isComment: boolean): [until: string, string: boolean];
   /** Reads one trimmed line. */
   readonly read: ReadLine;
   /** Whether what begins on this line ends on it. */
   closes(line: string, found: Found): boolean;
-  /** Regions of one name that follow each other are one: overloads, clauses. */
+  /** Regions of one name in a row are one. */
   readonly merges: boolean;
   /** Lines that begin with the name of a region are part of it. */
   readonly clauses: boolean;
@@ -93,7 +93,7 @@ for (const extension of "py pyi rb sh yaml ex exs pl pm r jl hcl nim ps1 graphql
 for (const extension of "lua sql hs elm".split(" ")) COMMENTS.set(extension, DASH);
 for (const extension of "ts mts cts tsx js mjs cjs jsx css json".split(" ")) COMMENTS.set(extension, SLASH);
 
-/** Text in which a word at the start of a line declares nothing. */
+/** Text in which words declare nothing. */
 const PROSE = new Set(["", "txt", "text", "log", "rst", "adoc", "org", "tex", "csv", "tsv"]);
 const TRIPLE = /^(?:pyi?|exs?|kts?|scala|sc|java|swift|groovy|gradle|jl|toml)$/;
 const TEMPLATE = /^(?:[mc]?[jt]sx?|vue|svelte|astro|go)$/;
@@ -108,7 +108,7 @@ const STATEMENT = /^(?:create|alter|drop|grant|revoke|comment\s+on|commit|rollba
 
 const styles = new Map<string, Style>();
 
-/** The rules for an extension; those of code in general where it is unknown. */
+/** The rules for an extension; where it is unknown those of code. */
 export function styleOf(extension: string): Style {
   const known = styles.get(extension), style = known ?? makeStyle(extension);
   if (!known) styles.set(extension, style);
@@ -170,7 +170,7 @@ function widthOf(raw: string): number {
   return width;
 }
 
-/** What text that goes on over the next lines ends with, where it begins on this one. */
+/** What ends the text that begins on this line and goes on. */
 function opens(
   line: string,
   { extension, family, comment, isComment }: { extension: string; family: string; comment: RegExp; isComment: boolean },
@@ -202,7 +202,7 @@ function isOpen(text: string, open: string, end: string): boolean {
   return at >= 0 && text.indexOf(end, at + open.length) < 0;
 }
 
-/** Whether a line ends text over several lines: at its start where a word ends it, else anywhere. */
+/** Whether a line ends such text: a word does at its start, others anywhere. */
 export function ends(line: string, until: string): boolean {
   return /^[A-Za-z_]/.test(until) ? line.startsWith(until) : line.includes(until);
 }
