@@ -10,7 +10,7 @@ import type { WaymarkEvent } from "./events.ts";
 import { isRegion, rank } from "./file_map.ts";
 import { countLines } from "./lines.ts";
 import type { LoadedFile, MapsOptions } from "./map_types.ts";
-import type { Clock, Completion, FileMap, OutlineParser, SourceFile, Summary } from "./types.ts";
+import type { Clock, Completion, FileMap, SourceFile, Summary } from "./types.ts";
 import { withSignal } from "./waiting.ts";
 
 /** Makes the map of a file; rejects with what the summarizer or the signal rejects with. */

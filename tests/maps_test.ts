@@ -38,7 +38,14 @@ async function load(text: string, path = "a.ts", cache: SummaryCache = memoryCac
   const bytes = new TextEncoder().encode(text);
   const hash = await sha256(bytes);
   const { signal } = new AbortController();
-  return { path, hash, content: () => Promise.resolve({ bytes, hash }), key: path, cache, hold: (work) => work(signal) };
+  return {
+    path,
+    hash,
+    content: () => Promise.resolve({ bytes, hash }),
+    key: path,
+    cache,
+    hold: (work) => work(signal),
+  };
 }
 
 function setUp(options: Partial<MapsOptions> & { summarizer: Summarizer }) {
