@@ -2,8 +2,9 @@
  * Masks what looks like a secret, by the patterns secretlint maintains; no list of our own.
  *
  * Promised: the patterns are loaded at the first use, once; where they cannot be loaded the text is not returned unmasked,
- * the call rejects. A secret is found in spite of what shows nothing: whether that splits it or divides it from a word beside it. Absent: secretlint's engine (it reads the environment, which Deno would ask about), and its comments
- * that switch a rule off: the text is not the user's own.
+ * the call rejects; a secret is found whether what shows nothing splits it or divides it from a word beside it. Absent:
+ * secretlint's engine (it reads the environment, which Deno would ask about), and its comments that switch a rule off: the
+ * text is not the user's own.
  *
  * @module
  */
