@@ -10,7 +10,7 @@ import type { ReadTool, Shown } from "./types.ts";
 import { code, type World } from "./world.ts";
 
 /** How long is waited for what never comes, in milliseconds. */
-const PATIENCE = 5_000;
+const PATIENCE = 3_000;
 
 /** Whether it ends within a time, in whatever way. */
 async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
