@@ -102,7 +102,7 @@ conformance(test, {
         const all = results(model);
         return calls.map(({ callId }) => {
           // deepagents shows the model the stack of what it refuses itself, with whoever called it.
-          const message = all.get(callId), text = textOf(message).replace(/^    at .*\n/gm, "");
+          const message = all.get(callId), text = textOf(message).replace(/^ {4}at .*\n/gm, "");
           return { text, failed: message?.status === "error" || text.startsWith("Error:") };
         });
       },
