@@ -523,22 +523,6 @@ export const compactionMutations: readonly Mutation[] = [
       "a conversation > shows the same however its summaries are asked for, nothing orphaned and within its budget (anthropic)",
   },
   {
-    guarantee: "where call ids are used again, what the results hold decides",
-    file: "src/compaction/leaving.ts",
-    from: "if (!others.has(callId) && !unsure.has(given)) return true;",
-    to: "if (!unsure.has(given)) return true;",
-    test: "compaction/leaving_test.ts",
-    named: "lists no lines as gone that a result of another call with the same id holds",
-  },
-  {
-    guarantee: "what the session had to forget is not told to have left",
-    file: "src/compaction/leaving.ts",
-    from: "waiting.has(given.callId!) || stands(given)",
-    to: "waiting.has(given.callId!)",
-    test: "compaction/leaving_test.ts",
-    named: "are not listed where a result holds them that the session had to forget when the other left",
-  },
-  {
     guarantee: "of what is not known to stand in the view nothing is said to",
     file: "src/compaction/leaving.ts",
     from: "new Set([...gone, ...lost])",

@@ -89,28 +89,12 @@ export const hostMutations: readonly Mutation[] = [
     named: "is not read so on Deno with leave for the folder only, where the system cannot be asked",
   },
   {
-    guarantee: "nothing outside of the server's folders is mapped or sent to a model",
-    file: "src/mcp/projects.ts",
-    from: "        source,\n        maxFileBytes",
-    to: "        maxFileBytes",
-    test: "mcp/races_test.ts",
-    named: "is never sent to a model, where a file is swapped",
-  },
-  {
     guarantee: "a link tells nothing of what is outside",
     file: "src/mcp/folders.ts",
     from: "      if (isLink) return false;\n",
     to: "",
     test: "mcp/folders_test.ts",
     named: "is refused in the same words whether it is there or not, wherever a link in a folder leads",
-  },
-  {
-    guarantee: "a machine that stood still is given its time",
-    file: "src/mcp/stdio.ts",
-    from: "steps >= seconds * STEPS_A_SECOND",
-    to: "steps >= 0",
-    test: "mcp_test.ts",
-    named: "answers after its input has ended, however long the machine stood still meanwhile",
   },
   {
     guarantee: "repeated reads are given again where no host says what has left",
