@@ -4,19 +4,24 @@
  * last line is `N caught, N survived`, and the exit code is 1 where one survived.
  *
  * It works on a copy of the project, two at a time. A test that fails without any mutation proves nothing: that is tried
- * first and counts as survived.
+ * first and counts as survived. With `--report FILE`, a JUnit report of the suite in which nothing failed, its files are not
+ * tried again.
  *
  * @module
  */
 
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { parseArgs } from "node:util";
 import { join } from "@std/path/posix/join";
 import { exists, root } from "./modules.ts";
 import { type Mutation, mutations } from "./mutations.ts";
 import { run } from "./publishing.ts";
 
-const words = process.argv.slice(2);
+const { values: { report: suiteReport }, positionals: words } = parseArgs({
+  options: { report: { type: "string" } },
+  allowPositionals: true,
+});
 const chosen = mutations.filter(({ guarantee }) =>
   words.length === 0 || words.some((word) => guarantee.includes(word))
 );
@@ -62,16 +67,28 @@ async function runTests(folder: string, test: string): Promise<Verdict> {
   rmSync(report, { force: true });
   const args = ["test", "-A", "--no-check", "--config", config, "--junit-path", report, `tests/${test}`];
   const { code, stdout, stderr } = await run(process.execPath, args, { cwd: folder, timeoutMs: 60_000 });
+  const { names, failed } = readReport(existsSync(report) ? readFileSync(report, "utf8") : "");
+  if (code === 0 || failed.size > 0) return { names, failed };
+  const why = (stderr || stdout).trim().split("\n").find((line) => /error/i.test(line)) ?? "";
+  return { names, failed, broken: code === -1 ? "it hung" : `exit code ${code} ${why}` };
+}
+
+/** The tests of a JUnit report, and those that failed. */
+function readReport(xml: string): Pick<Verdict, "names" | "failed"> {
   const names = new Set<string>(), failed = new Set<string>();
-  const xml = existsSync(report) ? readFileSync(report, "utf8") : "";
   for (const [, name = "", body = ""] of xml.matchAll(/<testcase name="([^"]*)"[^>]*>([\s\S]*?)<\/testcase>/g)) {
     const plain = plainText(name);
     names.add(plain);
     if (/<(failure|error)\b/.test(body)) failed.add(plain);
   }
-  if (code === 0 || failed.size > 0) return { names, failed };
-  const why = (stderr || stdout).trim().split("\n").find((line) => /error/i.test(line)) ?? "";
-  return { names, failed, broken: code === -1 ? "it hung" : `exit code ${code} ${why}` };
+  return { names, failed };
+}
+
+/** The test files of a report in which nothing failed, and its tests: those in a `describe` are not told by file there. */
+function passedIn(xml: string): Map<string, ReadonlySet<string>> {
+  const { names, failed } = readReport(xml);
+  const files = failed.size ? [] : [...xml.matchAll(/<testsuite name="\.\/tests\/([^"]*)"/g)];
+  return new Map(files.map(([, file = ""]) => [file, names]));
 }
 
 async function attempt(folder: string, mutation: Mutation): Promise<boolean> {
@@ -101,8 +118,8 @@ let survived = 0;
 /** Told again at the end, where a long output is looked at. */
 const problems: string[] = [];
 try {
-  const healthy = new Map<string, ReadonlySet<string>>();
-  const tests = [...new Set(chosen.map(({ test }) => test))];
+  const healthy = passedIn(suiteReport ? readFileSync(suiteReport, "utf8") : "");
+  const tests = [...new Set(chosen.map(({ test }) => test))].filter((test) => !healthy.has(test));
   await Promise.all(folders.map(async (folder) => {
     for (let test = tests.shift(); test !== undefined; test = tests.shift()) {
       const { names, failed, broken } = await runTests(folder, test);
