@@ -8,7 +8,7 @@
  * @module
  */
 
-import { WaymarkError } from "../errors.ts";
+import { attempting, WaymarkError } from "../errors.ts";
 import type { WaymarkEvent } from "../events.ts";
 import { disk } from "../files.ts";
 import type { SqliteDatabase, SqliteDriver, SqliteStatement } from "../types.ts";
@@ -42,6 +42,8 @@ export interface Connection extends ConnectionOptions {
   identity: string;
   /** On a disk that cannot be written. */
   readOnly: boolean;
+  /** How long a write waits for its turn, in ms: half as long after one that had none, so that all wait no longer than two. */
+  patience: number;
   /** Transactions so far, by all caches of this process, and reopenings. */
   writes: number;
   /** Times a damaged database was replaced. */
@@ -56,6 +58,7 @@ const OPEN_WITHIN_MS = 2000;
 const SETTINGS =
   "pragma synchronous = normal; pragma cache_size = -16384; pragma trusted_schema = off; pragma journal_size_limit = 4194304";
 
+const attempt = attempting();
 const shared = globalThis as unknown as Record<symbol, { open: Map<string, Connection>; slow: Map<string, string> }>;
 const registry = () => shared[Symbol.for("waymark.cache.1")] ??= { open: new Map(), slow: new Map() };
 
@@ -73,7 +76,7 @@ export function connect(options: ConnectionOptions, emit: Emit): Connection {
     known.users++;
     return known;
   }
-  const fresh = { identity: "", readOnly: false, writes: 0, repairs: 0, users: 1 };
+  const fresh = { identity: "", readOnly: false, patience: 0, writes: 0, repairs: 0, users: 1 };
   const connection: Connection = { ...options, ...fresh, file, statements: new Map() };
   begin(connection, emit);
   open.set(file, connection);
@@ -85,11 +88,8 @@ export function release(connection: Connection): void {
   if (--connection.users > 0) return;
   const { open } = registry();
   if (open.get(connection.file) === connection) open.delete(connection.file);
-  if (!connection.readOnly) {
-    try {
-      connection.database?.exec("pragma busy_timeout = 0; pragma wal_checkpoint(truncate)");
-    } catch { /* another process is at it, or the disk is gone */ }
-  }
+  // Fails where another process is at it, or the disk is gone or read-only.
+  attempt(() => connection.database?.exec("pragma busy_timeout = 0; pragma wal_checkpoint(truncate)"));
   end(connection);
 }
 
@@ -105,18 +105,28 @@ export function ask(connection: Connection, sql: string): SqliteStatement {
 
 /** Runs work that writes, in one transaction that has the write lock from its first moment. */
 export function transact<Result>(connection: Connection, work: () => Result): Result {
+  const { patience, busyTimeoutMs } = connection;
   connection.writes++;
-  ask(connection, "begin immediate").run();
+  try {
+    ask(connection, "begin immediate").run();
+  } catch (error) {
+    if (faultOf(error) === "busy") setPatience(connection, patience / 2);
+    throw error;
+  }
+  if (patience < busyTimeoutMs) setPatience(connection, busyTimeoutMs);
   try {
     const result = work();
     ask(connection, "commit").run();
     return result;
   } catch (error) {
-    try {
-      ask(connection, "rollback").run();
-    } catch { /* the engine has rolled back by itself */ }
+    attempt(() => ask(connection, "rollback").run()); // the engine may have done so by itself
     throw error;
   }
+}
+
+function setPatience(connection: Connection, ms: number): void {
+  connection.patience = ms;
+  connection.database!.exec(`pragma busy_timeout = ${Math.trunc(ms)}`);
 }
 
 /** Joins the file that took this one's place: another process moved it aside, or somebody removed the folder. */
@@ -141,11 +151,7 @@ function end(connection: Connection): void {
   const { database, statements } = connection;
   connection.database = undefined;
   connection.writes++;
-  for (const statement of statements.values()) {
-    try {
-      (statement as { finalize?(): void }).finalize?.();
-    } catch { /* closing does it */ }
-  }
+  for (const statement of statements.values()) attempt(() => (statement as { finalize?(): void }).finalize?.());
   statements.clear();
   closeQuietly(database);
 }
@@ -220,7 +226,7 @@ function open(connection: Connection): Verdict {
   check();
   connection.identity = identityOf(file) ?? "";
   if (before !== undefined && before !== connection.identity) return "again"; // another process has put a new one there
-  database.exec(`pragma busy_timeout = ${Math.trunc(busyTimeoutMs)}`); // before all else: the switch to WAL can be busy
+  setPatience(connection, busyTimeoutMs); // before all else: the switch to WAL can be busy
   const behind = seen !== "fine" && schemaState(database) === "behind";
   if (!behind && seen !== "fine") {
     const verdict = judge(connection, database);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { WaymarkError } from "../errors.ts";
+import { attempting, WaymarkError } from "../errors.ts";
 import { disk } from "../files.ts";
 import type { SqliteDatabase } from "../types.ts";
 import type { Connection } from "./connection.ts";
@@ -34,9 +34,7 @@ export function glance(connection: Connection): Verdict {
 
 /** Closes what may be broken: nothing more can be done with it. */
 export function closeQuietly(database: SqliteDatabase | undefined): void {
-  try {
-    database?.close();
-  } catch { /* the engine has said all there is to say */ }
+  attempting()(() => database?.close());
 }
 
 /** Whether a database is ours and may be believed. Throws where it is to be left alone. */

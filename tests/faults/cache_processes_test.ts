@@ -207,6 +207,32 @@ describe(`processes that share a cache (${runtimes.map((runtime) => runtime.name
       await withCache(root, (cache) => assert(cache.get("d.ts", hashOf(4))));
     }));
 
+  it("wait for one that never lets go no longer than two writes would, however many come, and later as long as ever", () =>
+    inFolder((root) =>
+      withCache({ root, busyTimeoutMs: 300 }, (cache) => {
+        assert(cache.put("a.ts", sampleMap()));
+        const holder = new DatabaseSync(databaseOf(root));
+        const put = (file: number): boolean => cache.put(`${file}.ts`, sampleMap({ hash: hashOf(file) }));
+        const time = (work: () => void): number => {
+          const start = performance.now();
+          work();
+          return performance.now() - start;
+        };
+        holder.exec("begin immediate");
+        const all = time(() => {
+          for (let file = 0; file < 60; file++) assertEquals(put(file), false);
+        });
+        assert(all < 6_000, `${all} ms`);
+        holder.exec("rollback");
+        assert(put(60));
+        holder.exec("begin immediate");
+        const one = time(() => assertEquals(put(61), false));
+        assert(one > 250, `${one} ms`);
+        holder.exec("rollback");
+        holder.close();
+      })
+    ));
+
   it("leave no folder behind that nobody asked for", () =>
     inFolder(async (root) => {
       assertEquals(existsSync(`${root}/.summaries`), false);
