@@ -23,7 +23,7 @@ export async function beginStream(
     for (;;) {
       const step = await values.next();
       begun.push(step);
-      if (annotate(step.value) !== step.value) return { result: resume(begun, values) };
+      if (!Object.is(annotate(step.value), step.value)) return { result: resume(begun, values) };
       if (step.done) return undefined;
     }
   } catch {
@@ -36,7 +36,7 @@ export async function* annotateStream(stream: AsyncIterable<unknown>, annotate: 
   let held: unknown[] = [], returned: unknown; // held: from the last value on that can carry them
   try {
     for await (const value of forward(stream, (value) => returned = value)) {
-      if (annotate(value) !== value) {
+      if (!Object.is(annotate(value), value)) {
         yield* held;
         held = [value];
       } else if (held.length) held.push(value);

@@ -90,7 +90,7 @@ export function wrapCalled<Tool extends ToolFunction>(
       const { result, annotations } = outcome, note = noteOf(annotations);
       const carrier = await (isStream(result)
         ? (await loadStreams()).beginStream(result, note)
-        : note(result) !== result && { result });
+        : !Object.is(note(result), result) && { result });
       outcome = carrier ? { ...outcome, ...carrier } : { ...outcome, annotations: [], again: true };
     }
     return outcome.again ? await again(outcome, call, args, invoke) : outcome;
@@ -166,9 +166,10 @@ function threw(outcome: ReadOutcome): boolean {
   return outcome.failed === true && !("result" in outcome);
 }
 
-/** An async iterable that is no web stream: a web stream handed on is still one, so it cannot carry an annotation. */
+/** An async iterable, but no web stream: handed on it is still one, and cannot carry an annotation. */
 function isStream(result: unknown): result is AsyncIterable<unknown> {
-  return typeof result === "object" && result !== null && Symbol.asyncIterator in result && !("getReader" in result);
+  return attempting()(() => typeof Object(result)[Symbol.asyncIterator] === "function" && !Object(result).getReader) ??
+    false;
 }
 
 /** Loaded where there is a stream: most tools have none. */

@@ -183,7 +183,7 @@ describe("wrap()", () => {
   });
 
   it("never leaves a shortened result without its map: what cannot carry one is read again as asked", async () => {
-    for (const result of [undefined, null, 42, true, new ReadableStream()]) {
+    for (const result of [undefined, null, 42, NaN, true, new ReadableStream()]) {
       const limits: unknown[] = [];
       const read = wrap((args: Args) => (limits.push(args.limit), result), cap);
       assertStrictEquals(await read({ path: "a.ts" }), result);
@@ -289,6 +289,24 @@ describe("wrap()", () => {
       const values: unknown[] = [];
       for await (const value of read({ path: "a.ts" }) as unknown as AsyncIterable<unknown>) values.push(value);
       assertEquals(values, [wanted]);
+    }
+  });
+
+  it("never fails for a result that will not be looked into, nor takes it for a stream", async () => {
+    const shy = (trap: string) =>
+      new Proxy({}, {
+        [trap]: () => {
+          throw new Error(trap);
+        },
+      });
+    const streams = [{ [Symbol.asyncIterator]: undefined }, {
+      get [Symbol.asyncIterator]() {
+        throw new Error("none");
+      },
+    }];
+    for (const given of [shy("has"), shy("getPrototypeOf"), ...streams]) {
+      const result = await wrap((_: Args): unknown => given, cap)({ path: "a.ts" });
+      assertEquals(typeof (result as AsyncGenerator).next, "undefined");
     }
   });
 
