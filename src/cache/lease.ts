@@ -83,15 +83,9 @@ export async function runOnce(
 
 /** Waits, and keeps the process alive meanwhile: nothing else does while another process runs. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms), abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
-  }
+  const { withSignal } = await import("../waiting.ts"), { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await withSignal(promise, signal).finally(() => clearTimeout(timer));
 }
 
 /** A timer that does not keep the process alive. */

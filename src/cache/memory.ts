@@ -63,7 +63,8 @@ export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): Summar
         if (map && rank(map.maker) >= wanted) return { map, mine: false };
         const other = runs.get(key);
         if (!other) break;
-        await settled(other, signal);
+        const { withSignal } = await import("../waiting.ts");
+        await withSignal(other.catch(() => {}), signal);
       }
       const own = run(signal);
       runs.set(key, own);
@@ -134,16 +135,4 @@ export function innermost(regions: readonly Region[], line: number): Region | un
     if (!found || region.end - region.start <= found.end - found.start) found = region;
   }
   return found;
-}
-
-/** Resolves when the promise settles, either way; rejects when the signal aborts first. */
-async function settled(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    await Promise.race([promise.catch(() => {}), aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
