@@ -27,6 +27,9 @@ export function createProject(options: ProjectOptions): Project {
   const { root: given, roots, source, timeoutMs = 60_000, maxFileBytes = 32 << 20, ...others } = options;
   const { cache: keeps = true, ...cacheOptions } = others;
   checkNumbers({ maxFileBytes }, 0);
+  if (roots !== undefined && !(Array.isArray(roots) && roots.every((folder) => folder && typeof folder === "string"))) {
+    throw new WaymarkError("invalid-option", `Cannot use ${roots} as roots: give a list of folders`);
+  }
   const inMemory = async (): Promise<SummaryCache> => {
     const { memoryCache } = await import("./cache/memory.ts"); // most files are in the project, whose cache is on disk
     return memoryCache({ maxPaths: keeps ? 512 : 0 });
@@ -77,7 +80,10 @@ export function createProject(options: ProjectOptions): Project {
     if (isSecretPath(real)) {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it is a file that holds secrets`);
     }
-    allowed ??= (roots ?? []).map((folder) => realOr(toDiskPath(folder, disk().cwd()) ?? folder));
+    allowed ??= (roots ?? []).flatMap((folder) => {
+      const named = toDiskPath(folder, disk().cwd());
+      return source ? named ?? folder : named ? realOr(named) : []; // a source's links are not this disk's
+    });
     if (roots && !allowed.some((folder) => pathKey(real, folder) !== undefined)) {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it lies outside the folders this host allows`);
     }

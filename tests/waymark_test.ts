@@ -9,6 +9,7 @@ import {
 } from "@std/assert";
 import {
   existsSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -18,6 +19,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, it } from "node:test";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
@@ -200,6 +202,27 @@ describe("createWaymark(): where maps are kept", () => {
       })
     ));
 
+  it("summarizes nothing where a folder the host allows cannot be told, and takes a source's folders as they are named", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "real/a.ts", code(300)), gone = join(folder, "gone"), before = process.cwd();
+      mkdirSync(gone);
+      process.chdir(gone);
+      try {
+        rmSync(gone, { recursive: true });
+        await withWaymark(folder, { roots: ["."] }, async ({ waymark }) => {
+          assertEquals((await assertRejects(() => waymark.summarize(path), WaymarkError)).code, "not-allowed");
+        });
+      } finally {
+        process.chdir(before);
+      }
+      symlinkSync(join(folder, "real"), join(folder, "link"));
+      const source = { read: () => new TextEncoder().encode(code(300)) }, roots = [join(folder, "link")];
+      await withWaymark(folder, { source, roots }, async ({ waymark }) => {
+        assertEquals((await waymark.summarize(join(folder, "link/a.ts"))).lines, 300);
+        assertEquals((await assertRejects(() => waymark.summarize(path), WaymarkError)).code, "not-allowed");
+      });
+    }));
+
   it("opens and creates nothing before the first long read", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(100));
@@ -306,6 +329,7 @@ describe("createWaymark(): failures", () => {
       ...[0, NaN].map((maxConcurrentCalls) => ({ limits: { maxConcurrentCalls } })),
       { model: { name: "makes-no-maps", complete: () => Promise.reject(new Error()) } as unknown as Model },
       { summarizer: {} as Summarizer },
+      ...[[""], "src", [5], null].map((roots) => ({ roots: roots as unknown as string[] })),
       ...[["[z-a].ts"], "*.ts" as unknown as string[]].flatMap((globs) => [{ include: globs }, { exclude: globs }]),
     ];
     for (const options of wrong) {
