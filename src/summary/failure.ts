@@ -5,6 +5,7 @@
  */
 
 import { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "../errors.ts";
+import type { Completion } from "../types.ts";
 import { cleanLine } from "./text.ts";
 
 /** Most of a provider's own words that an error repeats. */
@@ -28,6 +29,16 @@ export function requestFailure(model: string, reason: string, options: RequestFa
   const { code = "provider-error", ...rest } = options;
   const action = ABOUT_ANSWERS.has(code) ? "use the answer of" : "ask";
   return new WaymarkError(code, `Cannot ${action} ${model}: ${cleanLine(reason, REASON_MAX).replace(/\.$/, "")}`, rest);
+}
+
+/** Throws where an answer is none: the model refused, in words that hold no secret, or called a tool. */
+export function refuseNone(model: string, stopReason: Completion["stopReason"], said: string): void {
+  if (stopReason === "refusal") {
+    throw requestFailure(model, said.trim() ? `it refused: ${said}` : "it refused", { code: "refused" });
+  }
+  if (stopReason === "tool") {
+    throw requestFailure(model, "it called a tool although it was given none", { code: "bad-answer" });
+  }
 }
 
 /** The error of a request whose signal fired: the deadline's or the caller's, or the signal's own where it has one. */

@@ -22,7 +22,7 @@ import type {
   Usage,
 } from "../types.ts";
 import { ask } from "./ask.ts";
-import { abortFailure, asRequestFailure, requestFailure } from "./failure.ts";
+import { abortFailure, asRequestFailure, refuseNone, requestFailure } from "./failure.ts";
 import { arrange, readRow } from "./normalize.ts";
 import { type Answer, type Malformed, parseAnswer } from "./parse.ts";
 import { mapPrompt, PROMPT_VERSION, PROSE_MAX, repairPrompt, SHORT_MAP_REGIONS, stripDelimiters } from "./prompt.ts";
@@ -92,6 +92,9 @@ export function modelSummarizer(model: CompletionModel, options: ModelSummarizer
         const answer = await ask(model, { ...body, signal: context.signal });
         usage = add(usage, answer.usage);
         context.used?.(answer.usage);
+        const { text, stopReason } = answer;
+        const [said = ""] = stopReason === "refusal" ? await masker.mask([text.slice(0, MAX_RAW_PROSE)]) : [];
+        refuseNone(model.name, stopReason, said);
         return answer;
       };
       const token = freshToken(file.text);
@@ -107,10 +110,9 @@ export function modelSummarizer(model: CompletionModel, options: ModelSummarizer
         const map = await finish(answer, { file, token, model: model.name, masker });
         return { ...map, usage: { ...usage, ms: Math.round(performance.now() - started) } };
       } catch (error) {
-        throw nameFile(
-          file.path,
-          context.signal.aborted ? abortFailure(model.name, context.signal) : asRequestFailure(model.name, error),
-        );
+        const { signal } = context;
+        const failure = signal.aborted ? abortFailure(model.name, signal) : asRequestFailure(model.name, error);
+        throw await nameFile(file.path, failure, masker);
       }
     },
   };
@@ -178,12 +180,6 @@ const SHORTER = `at most ${SHORT_MAP_REGIONS} regions, with notes of a few words
  * be used however well it parses: a shorter list would pass for the whole one.
  */
 function judge(model: string, { text, stopReason }: Completion): Answer | Malformed {
-  if (stopReason === "refusal") {
-    throw requestFailure(model, text.trim() ? `it refused: ${text}` : "it refused", { code: "refused" });
-  }
-  if (stopReason === "tool") {
-    throw requestFailure(model, "it called a tool although it was given none", { code: "bad-answer" });
-  }
   const parsed = parseAnswer(text);
   const empty = "empty" in parsed && parsed.empty;
   if (stopReason === "max_tokens") {
@@ -226,11 +222,12 @@ function add(sum: Usage, { calls = 0, input = 0, output = 0, cacheRead = 0, cach
   };
 }
 
-/** The failure of a whole run: the same, naming the file. */
-function nameFile(path: string, failure: WaymarkError): WaymarkError {
-  const head = `Cannot summarize ${path}:`;
-  if (failure.message.startsWith(head)) return failure;
-  return new WaymarkError(failure.code, `${head} ${failure.message.replace(/^C(?=annot )/, "c")}`, {
+/** The failure of a whole run: the same, naming the file, and without secrets that a provider's words hold. */
+async function nameFile(path: string, failure: WaymarkError, masker: Masker): Promise<WaymarkError> {
+  const head = `Cannot summarize ${path}:`, { message } = failure;
+  if (message.startsWith(head)) return failure;
+  const [said = message] = await masker.mask([message]).catch(() => []); // without patterns nobody was asked
+  return new WaymarkError(failure.code, `${head} ${said.replace(/^C(?=annot )/, "c")}`, {
     cause: failure,
     ...(failure.status === undefined ? {} : { status: failure.status }),
   });

@@ -44,7 +44,7 @@ const REGION_KEYS = ["regions", "sections", "map", "outline", "symbols", "entrie
 const ROW_KEYS = ["start", "startline", "linestart", "end", "endline", "lineend", "line", "lines", "range"];
 
 const REASONING_END = /<\/(?:think|thinking|thought|reasoning|reflection)\s*>/gi;
-const REASONING = /<(think|thinking|thought|reasoning|reflection)\b[^>]*>[^]*?(?:<\/\1\s*>|$)/gi;
+const REASONING = /<(think|thinking|thought|reasoning|reflection)\b[^<>]*>[^]*?(?:<\/\1\s*>|$)/gi;
 
 /** The answer in a text, or what is wrong with it. */
 export function parseAnswer(text: string): Answer | Malformed {

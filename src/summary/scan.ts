@@ -16,10 +16,10 @@ import { ends, type Style, styleOf } from "./scanner_rules.ts";
 const LONGEST = 2000;
 /** So much is read. */
 const READ = 240;
-/** Functions are listed inside those with more lines. */
+/** Functions are listed inside longer ones. */
 const LONG_FUNCTION = 60;
 
-/** Lines that can only be code. */
+/** Certainly code. */
 const CODE = /^(?:export|import|function|class|interface|type|const|async|describe|func)\b/;
 
 const TYPEDEF = named(/^\}\s*([\w]+)/);
@@ -39,7 +39,7 @@ interface Open {
   isClosed?: boolean;
 }
 
-/** The declarations of a text: sorted by start, the outer first. Never throws. */
+/** The declarations of a text, sorted by start, the outer first. */
 export function scan(text: string, extension: string): Region[] {
   const lines = text.split("\n"), style = styleOf(extension), all: Open[] = [], open: Open[] = [];
   if (lines.at(-1) === "") lines.pop();
@@ -129,7 +129,7 @@ export function summarizeLines(file: SourceFile): Summary | undefined {
   };
 }
 
-/** The regions worth listing: named and long enough. */
+/** Those worth listing: named, long enough. */
 function regionsOf(all: readonly Open[], merges: boolean): Region[] {
   const kept: Open[] = [], outer: Open[] = [];
   for (const item of all) {
@@ -156,19 +156,19 @@ function isText(kind: RegionKind): boolean {
   return kind === "config" || kind === "test" || kind === "other";
 }
 
-/** Long words; the password in an address. */
-const RUNS = /[\w+=.-]{20,}|(?<=:\/\/[^\s/:@]*:)[^\s/@]+(?=@)/g;
-const KNOWN = /xox[a-z]-\d|A[KS]IA[A-Z\d]{16}/, WORDS = /(?:IP)?[vV]?\d+|[A-Z]?[a-z]+|[A-Z]+/g;
+/** A password or hook's end in an address; long words. */
+const HELD = /(?<=:\/\/[^\s/:@]*:)[^\s/@]+(?=@)|(?<=hooks\.slack\.com\/services\/)\S+/g, RUNS = /[\w+=.-]{20,}/g;
+const KNOWN = /xox[a-z]-\d|A[KS]IA[A-Z\d]{16}|hf_[A-Za-z]{34}/, WORDS = /(?:IP)?[vV]?\d+|[A-Z]?[a-z]+|[A-Z]+/g;
 
-/** A name or a note as it is told: without what could be a key, empty where nothing is left. */
+/** A name or note without what could be a key; empty where nothing is left. */
 function told(text: string, kind: RegionKind, max?: number): string {
   const plain = cutName(text.replace(/(?!\s)\p{Cc}/gu, ""), text.length);
-  return cutName(plain.replace(RUNS, (run) => isKey(run, isText(kind)) ? "…" : run), max);
+  return cutName(plain.replace(HELD, "…").replace(RUNS, (run) => isKey(run, isText(kind)) ? "…" : run), max);
 }
 
 /** Letters and digits that make no words; in text, three digits. */
 function isKey(run: string, isText: boolean): boolean {
-  if (run.length < 20 || KNOWN.test(run)) return true;
+  if (KNOWN.test(run)) return true;
   if (isText && run.match(/[\w+=]{20,}/g)?.some((part) => /(?:\d\D*){3}/.test(part))) return true;
   return run.split(/[^A-Za-z\d]/).some((part) =>
     part.length > 19 && /\d/.test(part) && part.replace(WORDS, " ").length * 2.7 > part.length
@@ -179,10 +179,10 @@ function isFunction(kind: RegionKind): boolean {
   return kind === "function" || kind === "method";
 }
 
-/** Up to a value, a body or a comment; quotes begin lifetimes in Rust. */
+/** Up to a value, body or comment; quotes begin lifetimes in Rust. */
 const HEAD = /^(?:(?!\/\/|\/\*|--|, do:)[^{="'`#;])*/, RUST_HEAD = /^(?:(?!\/\/|\/\*)[^{="#;])*/;
 
-/** What a first line says beside kind and name. */
+/** What a line says beside kind and name. */
 function signature(line: string, { kind, name }: Found, extension: string): string {
   if (isText(kind) || kind === "constant") return "";
   const start = (extension === "rs" ? RUST_HEAD : HEAD).exec(line.slice(0, LONGEST))![0];

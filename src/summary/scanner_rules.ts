@@ -33,7 +33,7 @@ export interface Style {
 /** The name is what the groups caught; {@linkcode named}. */
 type Pattern = readonly [pattern: RegExp, kind: RegionKind];
 
-const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
+const PATTERNS = new Map<string, readonly Pattern[]>(Object.entries({
   sh: [[/^(?:function\s+)?([\w:.-]+)\s*\(\s*\)/, "function"], [/^function\s+([^\s(){};]+)/, "function"]],
   css: [[/^(@[\w-]+[^{;]*?)\s*\{/, "other"], [/^([^{}@;"']+?)\s*\{(?:[^{}]*\})?$/, "other"]],
   json: [[/^"([^"\\]{1,100})"\s*:/, "config"]],
@@ -62,7 +62,7 @@ const PATTERNS: Readonly<Record<string, readonly Pattern[]>> = {
       "type",
     ],
   ],
-};
+}));
 
 const HASH = /^#/, DASH = /^--/, NEVER = /^\b$/;
 const SLASH = /^(?:\/\/|\/\*|\*(?:\s|\/|$))/, SLASH_HASH = /^(?:\/\/|\/\*|\*(?:\s|\/|$)|#)/;
@@ -108,7 +108,7 @@ const STATEMENT = /^(?:create|alter|drop|grant|revoke|comment\s+on|commit|rollba
 
 const styles = new Map<string, Style>();
 
-/** The rules for an extension; where it is unknown those of code. */
+/** The rules for an extension; unknown ones are code. */
 export function styleOf(extension: string): Style {
   const known = styles.get(extension), style = known ?? makeStyle(extension);
   if (!known) styles.set(extension, style);
@@ -117,7 +117,7 @@ export function styleOf(extension: string): Style {
 
 function makeStyle(extension: string): Style {
   const family = FAMILIES.get(extension) ?? extension, comment = COMMENTS.get(family) ?? SLASH_HASH;
-  const patterns = PATTERNS[family]?.map(([pattern, kind]) => [named(pattern), kind] as const),
+  const patterns = PATTERNS.get(family)?.map(([pattern, kind]) => [named(pattern), kind] as const),
     isCode = family === "html" || !(patterns || PROSE.has(extension));
   const code = isCode ? codeReader(extension) : undefined;
   const maxDepth = family === "json" || family === "yaml" ? 2 : Infinity;
@@ -202,7 +202,7 @@ function isOpen(text: string, open: string, end: string): boolean {
   return at >= 0 && text.indexOf(end, at + open.length) < 0;
 }
 
-/** Whether a line ends such text: a word does at its start, others anywhere. */
+/** Whether a line ends such text: a word at its start, others anywhere. */
 export function ends(line: string, until: string): boolean {
   return /^[A-Za-z_]/.test(until) ? line.startsWith(until) : line.includes(until);
 }

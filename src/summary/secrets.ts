@@ -2,9 +2,9 @@
  * Masks what looks like a secret, by the patterns secretlint maintains; no list of our own.
  *
  * Promised: the patterns are loaded at the first use, once; where they cannot be loaded the text is not returned unmasked,
- * the call rejects; a secret is found whether what shows nothing splits it or divides it from a word beside it. Absent:
- * secretlint's engine (it reads the environment, which Deno would ask about), and its comments that switch a rule off: the
- * text is not the user's own.
+ * the call rejects; a secret is found whether what shows nothing splits it or divides it from a word beside it, also where that,
+ * a line break or the like is written as an escape. Absent: secretlint's engine (it reads the environment, which Deno would ask
+ * about), and its comments that switch a rule off: the text is not the user's own.
  *
  * @module
  */
@@ -77,12 +77,17 @@ export async function maskSecrets(text: string): Promise<string> {
 
 /** Controls, but tabs and what breaks a line; what else shows nothing; both. */
 const CONTROL = /(?![\t\n\r])\p{Cc}/gu, HIDDEN = /[\p{DI}\p{Cf}]/gu, UNSEEN = /(?![\t\n\r])[\p{Cc}\p{DI}\p{Cf}]/gu;
+/** A character as JSON, program text and addresses write it, with the colour of a terminal it may begin: its last letter is no part of a word. */
+const ESCAPE = /(?:%[\da-f]{2}|\\(?:[0-3][0-7]{2}|[abefnrtv]|x[\da-f]{2}|u[\da-f]{4}))(?:\[[\d;]*m)?/gi;
 
-/** Where secrets stand, in order, also those that are only seen without what shows nothing. */
+/** Where secrets stand, in order, also those that are only seen without what shows nothing or is an escape. */
 async function findUnseen(rules: readonly Rule[], content: string): Promise<Range[]> {
-  const spaced = content.replace(CONTROL, " "), found = await findSecrets(rules, spaced);
-  const hides = content.search(HIDDEN) >= 0;
-  if (hides) found.push(...await findWithout(HIDDEN, spaced, rules));
+  const spaced = content.replace(CONTROL, " "), unescaped = spaced.replace(ESCAPE, (run) => " ".repeat(run.length));
+  const hides = content.search(HIDDEN) >= 0, found: Range[] = [];
+  for (const text of new Set([spaced, unescaped])) {
+    found.push(...await findSecrets(rules, text));
+    if (hides) found.push(...await findWithout(HIDDEN, text, rules));
+  }
   if (spaced !== content) found.push(...await findWithout(CONTROL, content, rules));
   if (hides && spaced !== content) found.push(...await findWithout(UNSEEN, content, rules));
   return found.sort((a, b) => a[0] - b[0]);

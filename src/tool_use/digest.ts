@@ -9,7 +9,7 @@
  */
 
 import { ask } from "../summary/ask.ts";
-import { requestFailure } from "../summary/failure.ts";
+import { refuseNone, requestFailure } from "../summary/failure.ts";
 import { type Masker, secrets } from "../summary/secrets.ts";
 import { cleanText, cutText } from "../summary/text.ts";
 import { freshToken } from "../summary/token.ts";
@@ -74,7 +74,7 @@ export async function makeDigest(question: DigestQuestion, run: DigestRun): Prom
   run.used(answer.usage);
   // Masked before anything is cut: half a secret would not be known for one. With its lines, by which private keys are known.
   const [said = ""] = await masker.mask([withoutDelimiters(answer.text.slice(0, MAX_RAW), token)]);
-  check(model.name, answer.stopReason, said);
+  refuseNone(model.name, answer.stopReason, said);
   // And as the one line that is kept: nothing is taken out of it any more.
   const [line = ""] = await masker.mask([neutralLine(said)]);
   const isCut = answer.stopReason === "max_tokens" || answer.text.length > MAX_RAW;
@@ -90,15 +90,6 @@ function joined(parts: readonly string[], omitted: number): string {
   const before = head.slice(0, wholeEnd(head, Math.max(0, head.length - MARGIN))),
     after = tail.slice(wholeEnd(tail, MARGIN));
   return `${before}\n[about ${omitted} characters are left out here]\n${after}`;
-}
-
-function check(model: string, stopReason: Completion["stopReason"], said: string): void {
-  if (stopReason === "refusal") {
-    throw requestFailure(model, said.trim() ? `it refused: ${said}` : "it refused", { code: "refused" });
-  }
-  if (stopReason === "tool") {
-    throw requestFailure(model, "it called a tool although it was given none", { code: "bad-answer" });
-  }
 }
 
 function withoutDelimiters(text: string, token: string): string {

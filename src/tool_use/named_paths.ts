@@ -5,8 +5,7 @@
  */
 
 /** Names hosts give to paths, and to commands that hold some. */
-const PATHS =
-  /^(?:(?:file|absolute|target|relative|notebook|source|input|local)?_?(?:path|file|filename|uri|url)s?|target|source|src|location|resource|include)$/i;
+const PATHS = /(?:path|file|file_?name|uri|url)s?$|^(?:target|source|src|location|resource|include|glob)$/i;
 const COMMANDS = /^(?:(?:shell_?)?commands?|command_?line|cmd|bash|script|code|args|argv)$/i;
 
 /** Longer commands are not looked into beyond this, in UTF-16 code units; and no more arguments than so many, nor deeper. */
@@ -22,7 +21,7 @@ export function pathsIn(args: unknown): string[] {
   try {
     if (typeof args !== "object" || args === null) return typeof args === "string" ? [args.slice(0, LONGEST)] : [];
     const paths: string[] = [];
-    collect(args, "", { paths, left: MOST, depth: 0 });
+    collect(args, Array.isArray(args) ? "args" : "", { paths, left: MOST, depth: 0 });
     return paths;
   } catch {
     return [];

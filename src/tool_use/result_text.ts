@@ -55,10 +55,21 @@ export function textOf(captured: unknown): ResultText {
       return { text, facts: facts.join("\n") };
     }
     const data = copy(captured, { left: LATER, isLast: true }, 0);
-    return { text: data === undefined || data === null ? "" : JSON.stringify(data), facts: "" };
+    return { text: data === undefined || data === null ? "" : jsonOf(data), facts: "" };
   } catch {
     return { text: "", facts: "" };
   }
+}
+
+/** What JSON writes in the place of a control. */
+const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+/** Data as JSON, but line breaks, colours and other controls as themselves: whoever looks for words or secrets knows their ends. */
+function jsonOf(data: unknown): string {
+  return JSON.stringify(data).replace(
+    /\\(?:u(.{4})|(.))/g,
+    (escape, code, name) => code ? String.fromCharCode(parseInt(code, 16)) : ESCAPES[name] ?? escape,
+  );
 }
 
 /** What is found in a result. */

@@ -260,6 +260,17 @@ describe("a failure, which no repair could mend", () => {
     assertEquals((await fail([{ stopReason: "refusal" }])).error.code, "refused");
   });
 
+  it("says what was said without the secrets in it, not even half of one where its words are cut", async () => {
+    const token = "ghp_" + "a1B2c3".repeat(6), frame = "RSA PRIVATE KEY-----";
+    const key = `-----BEGIN ${frame} ${"MIIEowIBAAKC".repeat(12)} -----END ${frame}`;
+    const refused = (await fail([{ text: `I leave ${token} alone. ${key} too.`, stopReason: "refusal" }])).error;
+    assertStringIncludes(refused.message, `it refused: I leave ${MASK} alone. ${MASK} too`);
+    const long = (await fail([{ text: `${"No. ".repeat(50)}${key}`, stopReason: "refusal" }])).error;
+    assert(!long.message.includes("MIIE"), long.message);
+    const broken = (await fail([new Error(`bad header ${token}`)])).error;
+    assertStringIncludes(broken.message, `bad header ${MASK}`);
+  });
+
   it("is a refusal that comes with a fine answer", async () => {
     assertEquals((await fail([{ text: GOOD, stopReason: "refusal" }])).error.code, "refused");
   });

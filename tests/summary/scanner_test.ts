@@ -30,6 +30,12 @@ describe("the line scanner", () => {
     });
   }
 
+  it("reads a file whose extension is a word that every object knows like any other", () => {
+    for (const extension of ["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty"]) {
+      assertEquals(names(scan("function ring() {\n  return 1;\n}\n", extension)), ["1-3 ring"], extension);
+    }
+  });
+
   it("is a summarizer that costs nothing and says who it is", async () => {
     const parser = scanner();
     assertEquals(parser.maker, "scanner");
@@ -170,6 +176,7 @@ describe("names and notes of the scanner", () => {
     anthropic: ["sk-ant-api03-", "Ab3dEf9hIjKlMn0pQ-StUvWxYz12".repeat(3), "_AA"].join(""),
     openai: ["sk-proj-", "a1B2c3D4e5F6g7H8i9J0".repeat(3)].join(""),
     npm: ["npm_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].join(""),
+    "hugging face, which has letters alone": ["hf_", "abcdefghijKLMNOPQRSTuvwxyzABCDEFGH"].join(""),
   };
 
   it("hold no key of any service, in names of every kind and in what is said beside them", () => {
@@ -207,8 +214,12 @@ describe("names and notes of the scanner", () => {
   });
 
   it("hold no password of an address", () => {
-    const address = ["https://bob:", "hunter2", "@db.example.org/x"].join("");
-    assertEquals(names(scan(`# At ${address} now\n\ntext\n`, "md")), ["1-3 At https://bob:…@db.example.org/x now"]);
+    for (const password of ["hunter2", "correct.horse.battery.staple", "a-very-long-password-made-of-words"]) {
+      const address = ["https://bob:", password, "@db.example.org/x"].join("");
+      assertEquals(names(scan(`# At ${address} now\n\ntext\n`, "md")), ["1-3 At https://bob:…@db.example.org/x now"]);
+    }
+    const hook = ["https://hooks.slack.com/services", "T0000", "B0000", "XXXXabcd"].join("/");
+    assertEquals(names(scan(`# At ${hook} now\n\ntext\n`, "md")), ["1-3 At https://hooks.slack.com/services/… now"]);
   });
 
   it("keep long words that are words: identifiers, headings, versions, paths", () => {

@@ -96,6 +96,32 @@ describe("masking", () => {
     }
   });
 
+  it("finds a secret right behind an escape, which ends in a letter and is none: of data, program text, addresses", async () => {
+    const token = FAKES["a GitHub token"]!, key = FAKES["an AWS access key id"]!;
+    const escapes = [
+      "\\n",
+      "\\r\\n",
+      "\\t",
+      "\\\\n",
+      "\\u000a",
+      "\\x1b[1;31m",
+      "\\u001b[m",
+      "\\033[0m",
+      "\\e[2m",
+      "%0A",
+      "%3D",
+      "%3a",
+    ];
+    for (const escape of escapes) {
+      for (const secret of [token, key, `\u200b${key}`]) {
+        const masked = await maskSecrets(`first line${escape}${secret}${escape}last line`);
+        assertEquals(masked.replace("\u200b", ""), `first line${escape}${MASK}${escape}last line`);
+      }
+    }
+    const path = String.raw`C:\temp\new 100%ab \u0041BC`;
+    assertEquals(await maskSecrets(path), path);
+  });
+
   it("leaves alone what shows nothing where there is no secret", async () => {
     const text = "a\0b\u200bc 👨‍👩‍👧 می‌خواهم \u0085\n";
     assertEquals(await maskSecrets(text), text);

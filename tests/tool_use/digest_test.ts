@@ -5,6 +5,7 @@ import { createMasker } from "../../src/summary/secrets.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { makeDigest } from "../../src/tool_use/digest.ts";
 import { excerpt } from "../../src/tool_use/excerpt.ts";
+import { capture, textOf } from "../../src/tool_use/result_text.ts";
 import type { DigestText } from "../../src/tool_use/text.ts";
 import type { Completion } from "../../src/types.ts";
 import { refuseUnseenRejections, sent } from "./support.ts";
@@ -165,6 +166,24 @@ describe("the question", () => {
         );
       }
       assert(shown.includes("HOME") && shown.includes("SHLVL") && !/(?!\n)\p{Cc}/u.test(shown), shown);
+    }
+  });
+
+  it("holds no secret of data whose lines or colours begin with one, in values and names", async () => {
+    for (const secret of Object.values(SECRETS)) {
+      for (const before of ["\n", "\t", "\r\n", "\u0001", "\b", "\u001b[31m", "\u001b[1m\u001b[32m"]) {
+        const text = `a log${before}${secret}${before}and more`;
+        for (
+          const result of [{ log: text, rows: [1] }, [{ [text]: 1 }], { rows: [{ text: JSON.stringify({ text }) }] }]
+        ) {
+          const { text: told, facts } = textOf(capture(result)), { model, digest } = make(told, "A digest.", { facts });
+          await digest;
+          const question = sent(model.calls[0]);
+          assert(!question.includes(secret.slice(0, 12)) && !question.includes(secret.slice(-12)), question);
+          assertStringIncludes(question, "a log");
+          assertStringIncludes(question, "and more");
+        }
+      }
     }
   });
 

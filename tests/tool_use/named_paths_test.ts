@@ -18,6 +18,9 @@ describe("the paths of a tool call", () => {
         "file",
         "paths",
         "uri",
+        "relative_workspace_path",
+        "input_file",
+        "glob",
       ]
     ) {
       assertEquals(isSecret({ [name]: "/home/me/project/.env.local" }), true, name);
@@ -25,6 +28,7 @@ describe("the paths of a tool call", () => {
       assertEquals(isSecret({ [name]: "src/environment.ts" }), false, name);
     }
     assertEquals(isSecret("config/.env"), true);
+    assertEquals(isSecret(["config/.env", 10]), true);
   });
 
   it("are found in a command", () => {

@@ -60,6 +60,12 @@ describe("the text of a result", () => {
     it(`is found in ${what}`, () => assertEquals(read(result), text));
   }
 
+  it("is JSON whose line breaks, colours and other controls are themselves, and whose quotes are not", () => {
+    const log = 'one\n\u001b[31mtwo\u001b[0m\t"three\\n"\r\n\b\f\u0001 é';
+    assertEquals(read({ log }), '{"log":"one\n\u001b[31mtwo\u001b[0m\t\\"three\\\\n\\"\r\n\b\f\u0001 é"}');
+    assertEquals(read({ ["a\nb"]: ["\n"] }), '{"a\nb":["\n"]}');
+  });
+
   it("is JSON where data is more than texts: nothing of it is lost", () => {
     const rows = [{ path: "a.ts", line: 3, text: "one" }, { path: "b.ts", line: 4, text: "two" }];
     assertEquals(read(rows), JSON.stringify(rows));
