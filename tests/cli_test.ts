@@ -207,6 +207,28 @@ describe("waymark read", () => {
     });
   });
 
+  it("neither waits for nor replaces what is no file, and follows a link to one", async () => {
+    await inProject(async (folder) => {
+      const call = ["read", "src/functions.ts", "--limit=1", "--session"];
+      await run("mkfifo", ["pipe"], { cwd: folder });
+      mkdirSync(join(folder, "folder"));
+      for (const name of ["pipe", "folder"]) {
+        const before = statSync(join(folder, name)).ino;
+        assertEquals(await waymark(folder, [...call, name]), {
+          code: 0,
+          stdout: `${code(1)}\n`,
+          stderr: `waymark: Cannot keep the session in ${name}: it is not a regular file\n`,
+        });
+        assertEquals(statSync(join(folder, name)).ino, before);
+      }
+      put(folder, "kept.json", "");
+      symlinkSync("kept.json", join(folder, "link.json"));
+      await waymark(folder, [...call, "link.json"]);
+      assertEquals(JSON.parse(readFileSync(join(folder, "kept.json"), "utf8")).turn, 1);
+      assertEquals(readdirSync(folder).toSorted(), ["folder", "kept.json", "link.json", "package.json", "pipe", "src"]);
+    });
+  });
+
   it("prints the lines, says so and leaves nothing behind where a session cannot be kept", async () => {
     await inProject(async (folder) => {
       const kept = join(folder, "no such folder", "session.json");
