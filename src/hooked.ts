@@ -132,7 +132,10 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
     const read = between.get(callId);
     if (!read) return void halves.drop(callId);
     const text = told.text ?? (result === undefined ? undefined : attempt(() => codec.text(result)));
-    if (text !== undefined && isAnnotationText(text)) return void drop(callId); // another Waymark has answered
+    const { asked, made, key } = read, isShort = made !== asked, { silent = false } = told;
+    // Another Waymark has answered, unless the file's own lines are such text.
+    const isTaken = text !== undefined && isAnnotationText(text);
+    if (isTaken && !isShort) return void drop(callId);
     between.delete(callId);
     const failed = told.failed ?? (error !== undefined || (attempt(() => codec.failed?.(result)) ?? false));
     const given: ReadOutcome = failed && result === undefined ? { failed, error, annotations: [] } : {
@@ -143,7 +146,7 @@ export function hookReads(middleware: Middleware, options: HookOptions): HookedR
       ...(text === undefined ? {} : { text }),
     };
     const outcome = await halves.finish(callId, given);
-    const { asked, made, key } = read, isShort = made !== asked, { silent = false } = told;
+    if (isTaken && outcome.again) return void attempt(() => outcome.discard?.());
     const isAnswer = !outcome.failed && !outcome.again && !("result" in outcome);
     if (isAnswer && failed) return undefined; // a tool that failed beats a layer's answer
     const replaces = isAnswer && asked.answerable === true;

@@ -206,6 +206,19 @@ describe("a read that failed", { timeout: 120_000 }, () => {
     });
   });
 
+  it("is still to go on as asked where a person stopped it before it did", async () => {
+    await inProject(async ({ root, long }) => {
+      const failure = { tool_input: { file_path: long, limit: 200 }, error: "too large" };
+      await hook(before(root, { file_path: long }));
+      assertStringIncludes(said(await hook(event("PostToolUseFailure", root, failure)))!, "the same call");
+      for (const tool_use_id of ["toolu_2", "toolu_3"]) {
+        assertEquals(changed(await hook(before(root, { file_path: long }, { tool_use_id }))), undefined);
+        const stopped = { ...failure, tool_input: { file_path: long }, tool_use_id, is_interrupt: true };
+        assertEquals(said(await hook(event("PostToolUseFailure", root, stopped))), undefined);
+      }
+    });
+  });
+
   it("because a person stopped it has nothing more said of it", async () => {
     await inProject(async ({ root, long }) => {
       await hook(before(root, { file_path: long }));

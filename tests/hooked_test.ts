@@ -214,6 +214,22 @@ describe("hookReads()", () => {
       }
     });
 
+    it("tells of a shortened read of a file that is made of such words itself", async () => {
+      const block = "[waymark notice: x]\n[end of waymark notice]\n", open = "[waymark map: x]\n";
+      for (
+        const text of [
+          `${open}${code(198, 2)}[end of waymark map]\n${code(100, 201)}`,
+          `${block.repeat(90)}${open}${code(18, 182)}[end of waymark map]\n${code(100, 201)}`,
+        ]
+      ) {
+        const reads = hookReads(guarded({ "/a.ts": text }), { dialect: dialects.plain }),
+          args: Args = { path: "/a.ts" };
+        assertEquals(await reads.begin(args, { callId: "1" }), { path: "/a.ts", limit: 200 });
+        const verdict = await reads.finish("1", { result: text.split("\n").slice(0, 200).join("\n") });
+        assertMatch(verdict?.text ?? "", /^\[waymark map: PARTIAL, lines 1-200 of 300 are shown, the rest is not\]\n/);
+      }
+    });
+
     it("notes nothing of equal reads at once", async () => {
       const reads = hookReads(guarded(files), { dialect: dialects.plain, answerable: true }), session = createSession();
       session.nextTurn();

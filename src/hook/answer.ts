@@ -79,17 +79,16 @@ async function before(input: ClaudeHookInput, callId: string, setup: HookSetup):
 }
 
 async function after(input: ClaudeHookInput, callId: string, setup: HookSetup): Promise<ClaudeHookOutput | undefined> {
-  const made = dialect.parse(input.tool_input);
+  const made = dialect.parse(input.tool_input), isFailure = input.hook_event_name === "PostToolUseFailure";
+  const isNothing = input.is_interrupt === true || (!isFailure && hasNoLines(input.tool_response));
   for (const root of rootsOf(input, setup)) {
     const state = stateOf(root, input), name = callName(input, callId), kept = parse(await state.take(name));
     if (!kept) {
-      if (made && isTooLong(made, setup)) await state.take(owedName(made, input)); // it was read as was promised
+      if (!isNothing && made && isTooLong(made, setup)) await state.take(owedName(made, input)); // read as was promised
       continue;
     }
-    const isFailure = input.hook_event_name === "PostToolUseFailure";
-    if (input.is_interrupt === true) return undefined;
+    if (isNothing) return undefined;
     const result: HookResult = isFailure ? { error: input.error ?? "", failed: true } : { result: input.tool_response };
-    if (!isFailure && hasNoLines(input.tool_response)) return undefined;
     const asked = dialect.parse(kept.args);
     if (!asked || !made || isSameRange(asked, made)) return undefined; // another hook had the last word
     const { text, owed } = await sayOf(kept.args, { input, callId, setup, root, result, asked, made });
