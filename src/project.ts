@@ -30,10 +30,9 @@ export function createProject(options: ProjectOptions): Project {
   if (roots !== undefined && !(Array.isArray(roots) && roots.every((folder) => folder && typeof folder === "string"))) {
     throw new WaymarkError("invalid-option", `Cannot use ${roots} as roots: give a list of folders`);
   }
-  const inMemory = async (): Promise<SummaryCache> => {
-    const { memoryCache } = await import("./cache/memory.ts"); // most files are in the project, whose cache is on disk
-    return memoryCache({ maxPaths: keeps ? 512 : 0 });
-  };
+  const inMemory = async (): Promise<SummaryCache> =>
+    // loaded late: most files are in the project, whose cache is on disk
+    (await import("./cache/memory.ts")).memoryCache({ maxPaths: keeps ? 512 : 0 });
   let besides: Promise<SummaryCache> | undefined; // of files outside the root, or of all where nothing is kept
   const outside = (): Promise<SummaryCache> => besides ??= inMemory();
   const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
@@ -63,8 +62,8 @@ export function createProject(options: ProjectOptions): Project {
   };
 
   /**
-   * The real path, asked anew when another file stands at this one, and always where there are fences. Never remembered where
-   * there is a link on the way: it may follow what is moved, and the path remembered would be another file's by then.
+   * The real path, asked anew when another file stands at this one, and always where there are fences. Never remembered
+   * where there is a link on the way: it may lead elsewhere by then.
    */
   const realPathOf = (absolute: string, { ino, dev }: FileFacts): string => {
     const known = reals.get(absolute);
@@ -90,10 +89,8 @@ export function createProject(options: ProjectOptions): Project {
   };
   const refuseSize = (path: string, size: number): void => {
     if (size > maxFileBytes) {
-      throw new WaymarkError(
-        "too-large",
-        `Cannot summarize ${path}: ${size} bytes is over the limit of ${maxFileBytes}`,
-      );
+      const why = `${size} bytes is over the limit of ${maxFileBytes}`;
+      throw new WaymarkError("too-large", `Cannot summarize ${path}: ${why}`);
     }
   };
 

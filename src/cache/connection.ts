@@ -2,8 +2,7 @@
  * The one connection a process has to a database, shared by all caches on it and counted.
  *
  * Promised: one driver per database per process (two SQLite libraries on one file lose each other's locks); a damaged or
- * foreign database is moved aside and a new one begun; a place where SQLite does not work is told at once and not tried
- * over and over.
+ * foreign database is moved aside and a new one begun; a place where SQLite does not work is told at once.
  *
  * @module
  */
@@ -42,7 +41,7 @@ export interface Connection extends ConnectionOptions {
   identity: string;
   /** On a disk that cannot be written. */
   readOnly: boolean;
-  /** How long a write waits for its turn, in ms: half as long after one that had none, so that all wait no longer than two. */
+  /** How long a write waits for its turn, in ms: half as long after each that had none, so all together no longer than two. */
   patience: number;
   /** Transactions so far, by all caches of this process, and reopenings. */
   writes: number;
@@ -218,7 +217,7 @@ function open(connection: Connection): Verdict {
     throw new WaymarkError("cache", reason);
   };
   connection.identity = before ?? "";
-  // Looked at first in a way that leaves no files beside it, which a new one in its place would take for its own.
+  // Looked at first in a way that leaves no files beside it: a new one in its place would take them for its own.
   const seen = before === undefined ? "again" : glance(connection);
   if (typeof seen !== "string") return seen;
   check();

@@ -69,7 +69,7 @@ function makePrivate(path: string, facts: FileFacts, mode: number): void {
   }
 }
 
-/** Whether files can be made beside a database. Makes an empty one, of the name that {@linkcode lockOf} gives. */
+/** Whether files can be made beside a database: makes an empty one, its lock. */
 export function isWritable(file: string): boolean {
   try {
     disk().writeText(lockOf(file), "", 0o600);

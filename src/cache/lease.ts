@@ -2,7 +2,7 @@
  * One run for one content among all processes that share a database: a lease row, renewed while the run lasts.
  *
  * Promised: a waiter sees the result within a poll, takes over a lease that ran out, and heeds its signal at once; an owner
- * that lost its lease does not store. Timers live only while a run or a wait does.
+ * that lost its lease does not store.
  *
  * @module
  */

@@ -101,12 +101,9 @@ export function extensionOf(path: string): string {
   return dot > 0 ? name.slice(dot) : "";
 }
 
-// deno-lint-ignore no-control-regex -- control characters are what is looked for
-const CONTROLS = /[\0-\x1f\x7f-\x9f\u2028\u2029]+/g;
-
-/** One line of well-formed text without control characters; a NUL would end it in some drivers. */
+/** One line of well-formed text without controls: a NUL would end it in some drivers. */
 function cleanText(text: string): string {
-  return text.toWellFormed().replace(CONTROLS, " ");
+  return text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 /** The map as both caches keep it; `undefined` for one that cannot be kept, whoever made it. */

@@ -45,7 +45,7 @@ const READ_URI = 0x41;
 export async function dbSqlite({ timeoutMs = 10_000 }: DbSqliteOptions = {}): Promise<SqliteDriver> {
   const missing = missingPermission();
   if (missing) throw new WaymarkError("cache", `Cannot load @db/sqlite: ${missing}`);
-  // Not a literal, which would be fetched and paid for at every start; the whole name, since no import map applies.
+  // No literal, which would be fetched at every start; the whole name, since no import map applies.
   const specifier: string = "jsr:@db/sqlite@^0.13";
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`not loaded within ${timeoutMs} ms`)), timeoutMs);
