@@ -288,7 +288,7 @@ describe("standard input and output", () => {
 
   it("end it by themselves: at the end of its input, or by a signal", () =>
     inFolder(async (folder) => {
-      for (const how of ["end", "SIGTERM", "SIGINT"] as const) {
+      for (const how of ["end", "SIGTERM", "SIGINT", "SIGHUP"] as const) {
         const { child, ended, send, answer, stderr } = talk(["--root", folder], { cwd: folder });
         send(hello);
         await answer(1);
@@ -466,7 +466,7 @@ describe("standard input and output", () => {
     });
 
     it("ends at once by a signal, before its input ends and after", async () => {
-      for (const how of ["SIGTERM", "SIGINT"] as const) {
+      for (const how of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
         for (const isEnded of [false, true]) {
           const told = await whileAsked(async ({ child, ended, send, answer }) => {
             send({ id: 3, method: "ping" });

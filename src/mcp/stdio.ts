@@ -51,7 +51,7 @@ export async function serveStdio(options: McpServerOptions, onStart: () => void)
   let fault: unknown, late: string | undefined;
   stdin.once("end", ended.resolve).once("close", ended.resolve);
   output.on("error", (error) => (fault = error, end())).setMaxListeners(0); // the SDK adds one for every answer that waits
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
   const stdio = createStdio(output), serving = await serveMcp(stdio, options);
   onStart();
   const answered = ended.promise.then(async () => {
