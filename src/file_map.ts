@@ -100,7 +100,7 @@ export function frame(kind: AnnotationKind, head: string, body: readonly string[
   return [`[waymark ${kind}: ${head}]`, ...body, `[end of waymark ${kind}]`].join("\n");
 }
 
-/** The one line that points back to a map given before, in a turn with a number or not. */
+/** The one line that points back to a map given before. */
 export function renderMapReference(
   { lines, turn }: { readonly lines: number; readonly turn: number },
   isNumbered: boolean,
@@ -120,7 +120,7 @@ function nameLines(start: number, count: number): string {
 const REFERENCE = /^\[waymark reference: .*\]\s*$/;
 const LAST_BLOCK = /\[end of waymark (map|notice|reference|diff)\]\s*$/;
 
-/** Where the last annotation block of a text begins; -1 where the text does not end in one. */
+/** Where the last annotation block of a text begins; -1 where none ends it. */
 function lastBlock(text: string): number {
   const kind = LAST_BLOCK.exec(text)?.[1];
   if (!kind) {
@@ -175,7 +175,7 @@ export function clean(text: string): string {
   return text.toWellFormed().replace(hidden, "").replace(controls, " ").replace(OURS, "(").trim();
 }
 
-/** One row for every region, in order, those inside another one indented under it. */
+/** One row for every region, in order, those inside another indented. */
 function rows(regions: readonly Region[]): string[] {
   const open: number[] = [];
   return [...regions].sort((a, b) => a.start - b.start || b.end - a.end).map(({ start, end, kind, name, note }) => {
@@ -192,7 +192,7 @@ function author(maker: string): string {
   return maker === "outline" ? "a parser" : clean(maker.replace(/^model:/, "model "));
 }
 
-/** Whether a region can be told of: it lies within so many lines, and its words are words. */
+/** Whether a region can be told of: within so many lines, in words. */
 export function isRegion(value: unknown, lines: number): value is Region {
   const { start, end, kind, name, note } = (value ?? {}) as Record<keyof Region, unknown>;
   return isCount(start) && isCount(end) && start >= 1 && end >= start && end <= lines &&

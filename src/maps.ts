@@ -20,7 +20,7 @@ export function createMaps(options: MapsOptions, by = "summarizer"): Maps {
   }
   checkNumbers({ maxConcurrentCalls }, 1);
   checkNumbers(others, 0);
-  /** Contents of which the summarizer itself left the map to a lesser maker: asking again would change nothing. */
+  /** Contents of which the summarizer left the map to a lesser maker: to ask again would change nothing. */
   const settled = new Set<string>();
   let runs: Promise<Runs> | undefined; // loaded at the first miss: a hit needs none of it
 

@@ -23,6 +23,7 @@ import { scan } from "./summary/scan.ts";
 import { secrets } from "./summary/secrets.ts";
 import { cleanText, cutText } from "./summary/text.ts";
 import type { OutlineParser, Region, Summary } from "./types.ts";
+import { inTurns } from "./waiting.ts";
 
 /** Version of the rules. */
 const VERSION = 1;
@@ -62,7 +63,8 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
     async summarize(file, { signal }) {
       const started = performance.now();
       const parsed = await parse(file, signal), extension = extensionOf(file.path, file.text);
-      const { declarations, damaged = false } = parsed ?? { declarations: scan(file.text, extension) };
+      const { declarations, damaged = false } = parsed ??
+        { declarations: await inTurns(scan(file.text, extension), signal) };
       if (declarations.every(({ kind }) => kind === "import" || kind === "comment")) return undefined;
       const { regions, omitted } = limitOutline(declarations), maker = parsed ? "outline" : "scanner";
       const { counts, names, more } = contentsOf(declarations), clean = await withoutSecrets(regions, names);

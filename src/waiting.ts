@@ -94,3 +94,15 @@ export function createTurns(most: number): { take(signal: AbortSignal): Promise<
     },
   };
 }
+
+/** What work in steps gives in the end; every 50 ms other work has its turn, and the signal is asked. */
+export async function inTurns<Value>(steps: Generator<void, Value>, signal?: AbortSignal): Promise<Value> {
+  for (let until = performance.now() + 50;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (performance.now() < until) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    signal?.throwIfAborted();
+    until = performance.now() + 50;
+  }
+}

@@ -12,6 +12,7 @@ import { scan } from "../summary/scan.ts";
 import { extensionOf } from "../summary/outline_rules.ts";
 import { WaymarkError } from "../errors.ts";
 import type { SourceFile } from "../types.ts";
+import { inTurns } from "../waiting.ts";
 import { collect, type Declaration } from "./collect.ts";
 import { grammarFor } from "./grammar_for.ts";
 import type { Grammar } from "./grammars.ts";
@@ -115,7 +116,7 @@ async function read(tree: Tree, { file, extension, code, grammar, signal }: Read
   }, { budget: MAX_READ_MS, path: file.path, signal });
   if (!declarations) return undefined;
   const damaged = tree.rootNode.hasError, isMixed = hasScripts(extension);
-  const scanned = damaged || isMixed ? scan(file.text, extension) : [];
+  const scanned = damaged || isMixed ? await inTurns(scan(file.text, extension), signal) : [];
   const wanted = scanned.filter(({ kind }) => damaged || (isMixed && kind === "other"));
   return { declarations: within([...declarations, ...missing(wanted, declarations)], file.lines), damaged };
 }

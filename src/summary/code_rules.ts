@@ -50,7 +50,7 @@ for (
   ] as const
 ) for (const word of words.split(" ")) KEYWORDS[word] = kind;
 
-/** Characters of names, what could not be decoded among them: the inside of a class, with the flag `u`. */
+/** Characters of names, undecodable ones among them: the inside of a class, with the flag `u`. */
 export const NAME_CHARACTERS = "\\p{IDC}\\p{N}\\p{M}\\p{So}\\p{EMod}$\\u200c\\u200d";
 
 /** A pattern in whose classes `\w` stands for them. */
@@ -88,7 +88,7 @@ const TEST =
 const CONTROL =
   /^(?:if|else|for|foreach|while|switch|return|catch|do|throw|new|delete|case|await|yield|using|lock|assert|in|not|and|or|typeof|sizeof|goto)\b/;
 const TYPES = named(/^[\w\s:<>,~*&[\]?.#]*$/), TYPE = named(/^[\w\s*&:<>,]*[\w*&>]$/);
-/** What stands before parentheses; a computed name is one. */
+/** What stands before parentheses. */
 const CALLED = named(/[\w~:.#]*(?:\[[\w.]+\])?$/);
 const CLASS = named(/\bclass(?![\w])\s*(?!extends\b)([\w]*)[^{]*\{$/);
 const MEMBER = named(RegExp(`^(?:(?:${MODIFIERS}|get|set|\\*)\\s*)+$`));
@@ -143,7 +143,8 @@ function isClassLike(parent: Found | undefined): boolean {
     (parent.kind === "class" || parent.kind === "interface" || /^(?:impl|extension)\b/.test(parent.name));
 }
 
-function isFunction(parent: Found | undefined): boolean {
+/** Whether it is a function. */
+export function isFunction(parent: Found | undefined): boolean {
   return parent?.kind === "function" || parent?.kind === "method";
 }
 
@@ -153,7 +154,7 @@ function refine(kind: RegionKind, { rest, inClass }: { rest: string; inClass: bo
   return word === "struct" ? "class" : word ? "interface" : kind;
 }
 
-/** Reads a function without a keyword: a name and parameters, outside of classes behind a type. */
+/** Reads a function without a keyword: a name and parameters, outside classes behind a type. */
 function readCallable(
   line: string,
   { parent, indent, peek }: Scope,
@@ -185,7 +186,7 @@ function readCallable(
     : undefined;
 }
 
-/** Whether a body follows the parameters, or what may stand for one. */
+/** Whether a body follows the parameters, or may. */
 function hasBody(peek: Scope["peek"], allowsPrototypes: boolean): boolean {
   for (let distance = 0; distance < 30; distance++) {
     const here = peek(distance), brace = here.search(/\{|=>/);

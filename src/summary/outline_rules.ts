@@ -32,7 +32,7 @@ const LANGUAGES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The extension of a path, lower case, without the dot; of a script without one, what its first line says. */
+/** The extension of a path, lower case; of a script without one, what its first line says. */
 export function extensionOf(path: string, text: string): string {
   const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
   const dot = name.lastIndexOf(".");
@@ -42,18 +42,18 @@ export function extensionOf(path: string, text: string): string {
   return { python: "py", node: "js", deno: "ts", bun: "ts", ruby: "rb", perl: "pl" }[script] ?? script;
 }
 
-/** The language an extension stands for, as a person says it; empty where it is not known. */
+/** The language of an extension; empty where it is not known. */
 export function languageName(extension: string): string {
   return LANGUAGES.get(extension) ?? "";
 }
 
-/** An outline that may be stored: sorted, the outer first; and how many entries were left out. */
+/** An outline that may be stored, and how many entries were left out. */
 export interface LimitedOutline {
   readonly regions: Region[];
   readonly omitted: number;
 }
 
-/** Sorts an outline and keeps it within what a map may hold: the deepest go first, of one depth the shortest. */
+/** A sorted outline within what a map may hold: the deepest go first, of one depth the shortest. */
 export function limitOutline(regions: readonly Region[], max: number = MAX_REGIONS): LimitedOutline {
   const sorted = inOrder(regions);
   if (sorted.length <= max) return { regions: sorted, omitted: 0 };
@@ -84,14 +84,14 @@ function reverseBits(value: number): number {
   return reversed;
 }
 
-/** One line of at most `max` UTF-16 code units, never cut inside a character; empty where nothing shows. */
+/** One line of at most `max` UTF-16 code units, no character cut; empty where nothing shows. */
 export function cutName(text: string, max: number = MAX_NAME): string {
   const line = text.slice(0, max * 4).toWellFormed().replace(/\p{Cf}/gu, "")
     .replace(/(?<![^ -~\p{Cc}\s])\p{DI}+(?![^ -~\p{Cc}\s])/gu, "").replace(/[\p{Cc}\s]+/gu, " ").trim();
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "").trimEnd()}…`;
 }
 
-/** What a whole outline holds: so many of each kind, the first names at the top level, and how many more. */
+/** What a whole outline holds: how many of each kind, the first names at the top, and how many more. */
 export interface OutlineContents {
   readonly counts: ReadonlyMap<RegionKind, number>;
   readonly names: readonly string[];
@@ -103,7 +103,7 @@ export interface OutlineFacts {
   readonly extension: string;
   readonly lines: number;
   readonly maker: "outline" | "scanner";
-  /** Whether the parser met text it could not parse. */
+  /** Some text could not be parsed. */
   readonly damaged?: boolean;
 }
 

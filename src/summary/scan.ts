@@ -1,21 +1,23 @@
 /**
  * The line scanner: a map of any text file without a parser.
  *
- * Promised: regions lie in the file, sorted by start; time grows with its size; no value or key is in a name or a note.
- * Absent: certainty. It goes by words and indentation, can miss declarations, and says so.
+ * Promised: regions lie in the file, sorted by start; time grows with its size; no value or key is in a name or note.
+ * Absent: certainty. It goes by words and indentation, and says so.
  *
  * @module
  */
 
 import type { Region, RegionKind, SourceFile, Summary } from "../types.ts";
 import { contentsOf, cutName, extensionOf, limitOutline, MAX_NOTE, outlineProse } from "./outline_rules.ts";
-import { type Found, named } from "./code_rules.ts";
+import { type Found, isFunction, named } from "./code_rules.ts";
 import { ends, type Style, styleOf } from "./scanner_rules.ts";
 
 /** Longer lines are data. */
 const LONGEST = 2000;
 /** So much is read. */
 const READ = 240;
+/** Lines, or regions, in a step. */
+const STEP = 500;
 /** Functions are listed inside longer ones. */
 const LONG_FUNCTION = 60;
 
@@ -39,8 +41,8 @@ interface Open {
   isClosed?: boolean;
 }
 
-/** The declarations of a text, sorted by start, the outer first. */
-export function scan(text: string, extension: string): Region[] {
+/** The declarations of a text, in steps: sorted by start, the outer first. */
+export function* scan(text: string, extension: string): Generator<void, Region[]> {
   const lines = text.split("\n"), style = styleOf(extension), all: Open[] = [], open: Open[] = [];
   if (lines.at(-1) === "") lines.pop();
   const peek = (row: number): string => lines[row]?.slice(0, LONGEST).trim() ?? "";
@@ -52,6 +54,7 @@ export function scan(text: string, extension: string): Region[] {
   };
 
   for (let row = 0; row < lines.length; row++) {
+    if (row % STEP === 0) yield;
     const raw = lines[row]!, line = raw.trim(), isLong = raw.length > LONGEST;
     if (until) {
       const resumes = until === "`" && CODE.test(raw);
@@ -105,10 +108,10 @@ export function scan(text: string, extension: string): Region[] {
     if (style.closes(line, found)) close();
   }
   while (open.length) close();
-  return regionsOf(all, style.merges);
+  return yield* regionsOf(all, style.merges);
 }
 
-/** Whether a line no further in is part of a region. */
+/** Whether a line no further in is part of it. */
 function goesOn(inner: Open, line: string, style: Style): boolean {
   if (inner.isClosed && line.startsWith("}")) return false;
   inner.isClosed ||= /^[\])}]+[;,]*(?:\s*\/\/.*)?$/.test(line);
@@ -116,10 +119,10 @@ function goesOn(inner: Open, line: string, style: Style): boolean {
   return style.goesOn.test(line) || style.label.test(line) || (style.clauses && line.startsWith(`${inner.name} `));
 }
 
-/** The map of a file, if anything is found. */
-export function summarizeLines(file: SourceFile): Summary | undefined {
+/** The map of a file, if anything is found; in steps. */
+export function* summarizeLines(file: SourceFile): Generator<void, Summary | undefined> {
   const extension = extensionOf(file.path, file.text);
-  const found = scan(file.text, extension), { regions, omitted } = limitOutline(found);
+  const found = yield* scan(file.text, extension), { regions, omitted } = limitOutline(found);
   if (!regions.length) return undefined;
   return {
     prose: outlineProse(contentsOf(found), { extension, lines: file.lines, maker: "scanner" }),
@@ -130,25 +133,28 @@ export function summarizeLines(file: SourceFile): Summary | undefined {
 }
 
 /** Those worth listing: named, long enough. */
-function regionsOf(all: readonly Open[], merges: boolean): Region[] {
+function* regionsOf(all: readonly Open[], merges: boolean): Generator<void, Region[]> {
   const kept: Open[] = [], outer: Open[] = [];
-  for (const item of all) {
+  for (const [at, item] of all.entries()) {
+    if (at % STEP === 0) yield;
     while (outer.length && outer.at(-1)!.depth >= item.depth) outer.pop();
     const { kind, atLeast = 1 } = item.found, holder = outer.at(-1), last = kept.at(-1);
     outer.push(item);
-    if (!told(item.name, kind) || item.end - item.start + 1 < atLeast) continue;
-    const isNested = isFunction(kind) && holder && isFunction(holder.found.kind);
-    if (isNested && holder.end - holder.start < LONG_FUNCTION) continue;
-    if (merges && isFunction(kind) && last?.name === item.name && last.depth === item.depth) last.end = item.end;
+    item.name = told(item.name, kind);
+    if (!item.name || item.end - item.start + 1 < atLeast) continue;
+    const isInner = isFunction(item.found) && holder && isFunction(holder.found);
+    if (isInner && holder.end - holder.start < LONG_FUNCTION) continue;
+    if (merges && isFunction(item.found) && last?.name === item.name && last.depth === item.depth) last.end = item.end;
     else kept.push(item);
   }
   return kept.map(({ start, end, note, name, found: { kind } }) => ({
     start: start + 1,
     end: end + 1,
     kind,
-    name: told(name, kind),
+    name,
     note,
-  })).sort((a, b) => a.start - b.start || b.end - a.end);
+  }))
+    .sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
 /** Whether a name is text, not a word of code. */
@@ -173,10 +179,6 @@ function isKey(run: string, isText: boolean): boolean {
   return run.split(/[^A-Za-z\d]/).some((part) =>
     part.length > 19 && /\d/.test(part) && part.replace(WORDS, " ").length * 2.7 > part.length
   );
-}
-
-function isFunction(kind: RegionKind): boolean {
-  return kind === "function" || kind === "method";
 }
 
 /** Up to a value, body or comment; quotes begin lifetimes in Rust. */

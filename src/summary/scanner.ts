@@ -14,6 +14,9 @@ export function scanner(): Summarizer {
   return {
     maker: "scanner",
     version: VERSION,
-    summarize: (file) => import("./scan.ts").then(({ summarizeLines }) => summarizeLines(file)),
+    async summarize(file, { signal }) {
+      const { summarizeLines } = await import("./scan.ts"), { inTurns } = await import("../waiting.ts");
+      return await inTurns(summarizeLines(file), signal);
+    },
   };
 }

@@ -12,13 +12,13 @@ import { codeReader, type Found, named, type ReadLine, type Scope } from "./code
 export interface Style {
   /** Lines that are comments. */
   readonly comment: RegExp;
-  /** Lines no further in than a region that close it or go on with it. */
+  /** Lines no further in that go on with a region. */
   readonly goesOn: RegExp;
   /** Labels: lines that stand further out than they belong. */
   readonly label: RegExp;
   /** How far a line is indented. */
   indent(raw: string, line: string): number;
-  /** What ends the text over several lines that begins here, if any, and whether it is a string. */
+  /** What ends the text over lines that begins here, and whether it is a string. */
   opens(line: string, isComment: boolean): [until: string, string: boolean];
   /** Reads one trimmed line. */
   readonly read: ReadLine;
@@ -153,7 +153,7 @@ function readPatterns(line: string, patterns: readonly Pattern[], { depth }: Sco
   return undefined;
 }
 
-/** Where the selectors of a rule begin, counted from its last. */
+/** Where the selectors of a rule begin. */
 function firstSelector({ peek }: Scope): number {
   let offset = 0;
   while (offset > -20 && peek(offset - 1).endsWith(",")) offset--;

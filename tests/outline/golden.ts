@@ -8,6 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "@std/path/posix/join";
 import { countLines } from "../../src/lines.ts";
+import { scan as scanInSteps } from "../../src/summary/scan.ts";
 import type { Region, SourceFile } from "../../src/types.ts";
 
 const folder = fileURLToPath(new URL("../testdata/languages/", import.meta.url));
@@ -31,6 +32,14 @@ export function samples(): Sample[] {
 export function golden(name: string, parser: "outline" | "scanner"): string | undefined {
   const text = readFileSync(join(folder, `${parser}.golden`), "utf8");
   return text.split(/^== /m).find((part) => part.startsWith(`${name}\n`))?.slice(name.length + 1);
+}
+
+/** What the line scanner finds in a text, all its steps at once. */
+export function scan(text: string, extension: string): Region[] {
+  for (const steps = scanInSteps(text, extension);;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
 }
 
 /** A text as a file that was read. */

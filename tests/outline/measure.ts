@@ -7,10 +7,10 @@
 import { createParse } from "../../src/outline/parser.ts";
 import { countLines } from "../../src/lines.ts";
 import { extensionOf, languageName } from "../../src/summary/outline_rules.ts";
-import { scan } from "../../src/summary/scan.ts";
 import type { CorpusFile } from "./corpus.ts";
 import { addTo, emptyScore, type Score } from "./quality.ts";
 import type { Known, Reference } from "./references.ts";
+import { scan } from "./golden.ts";
 
 /** What was measured. */
 export interface Measured {

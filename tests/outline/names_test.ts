@@ -11,10 +11,9 @@ import { grammarFor } from "../../src/outline/grammar_for.ts";
 import { GRAMMARS } from "../../src/outline/grammars.ts";
 import { isHazard } from "../../src/outline/load.ts";
 import { createParse } from "../../src/outline/parser.ts";
-import { scan } from "../../src/summary/scan.ts";
 import { cleanText } from "../../src/summary/text.ts";
 import type { Region } from "../../src/types.ts";
-import { sourceOf } from "./golden.ts";
+import { scan, sourceOf } from "./golden.ts";
 
 /** A text with a name in every place a name is taken from, by extension. A language that wants capitals has one before it. */
 const TEXTS: Readonly<Record<string, (n: string) => string>> = {

@@ -13,9 +13,8 @@ import { grammarFor } from "../../src/outline/grammar_for.ts";
 import { isHazard } from "../../src/outline/load.ts";
 import { createParse } from "../../src/outline/parser.ts";
 import { extensionOf } from "../../src/summary/outline_rules.ts";
-import { scan } from "../../src/summary/scan.ts";
 import type { Region, Summary } from "../../src/types.ts";
-import { golden, samples, sourceOf, written } from "./golden.ts";
+import { golden, samples, scan, sourceOf, written } from "./golden.ts";
 
 const parser = outline();
 const context = { signal: new AbortController().signal, spend: () => {} };

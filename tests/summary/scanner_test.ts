@@ -7,11 +7,11 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
-import { scan } from "../../src/summary/scan.ts";
+import { outline } from "../../src/outline.ts";
 import { scanner } from "../../src/summary/scanner.ts";
 import { extensionOf } from "../../src/summary/outline_rules.ts";
 import type { Region, Summary } from "../../src/types.ts";
-import { golden, samples, sourceOf, written } from "../outline/golden.ts";
+import { golden, samples, scan, sourceOf, written } from "../outline/golden.ts";
 
 const context = { signal: new AbortController().signal, spend: () => {} };
 
@@ -302,6 +302,20 @@ describe("for any text, the scanner", () => {
     );
     const code = fc.array(piece, { maxLength: 150, size: "max" }).map((pieces) => pieces.join(""));
     fc.assert(fc.property(code, fc.constantFrom(...extensions), check), { numRuns: 1500 });
+  });
+
+  it("leaves others their turn, also as the outline's stand-in, and stops where the caller gives up", async () => {
+    const text = "function a() {\n}\n".repeat(500_000);
+    for (const parser of [scanner(), outline()]) {
+      const controller = new AbortController(), { signal } = controller;
+      let isOver = false;
+      const made = Promise.resolve(parser.summarize(sourceOf("a.xyz", text), { signal, spend: () => {} }));
+      const ended = made.then(() => "made", (error) => String(error)).finally(() => isOver = true);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert(!isOver, "nobody else had a turn");
+      controller.abort(new Error("enough"));
+      assertEquals(await ended, "Error: enough");
+    }
   });
 
   it("ends soon, whatever is in it", () => {
