@@ -15,11 +15,11 @@ import { toolResults } from "./residency.ts";
 import type { Coverage, Given, LineSpan, Referred, Session, SessionOptions, SessionState } from "./session_types.ts";
 import type { ReadCall } from "./types.ts";
 
-/** Most files a session knows, the one shown longest ago goes first, and most things kept of one of them. */
+/** Most files known, the one shown longest ago goes first, and most things kept of one. */
 const MAX_FILES = 512, MAX_GIVEN = 64;
 /** Most text kept, in UTF-16 code units: more than any context window holds. */
 const MAX_TEXT = 8 << 20;
-/** Most references remembered, for a repeat to be known as insistence; and most reads, for an equal one of their turn. */
+/** Most references, of which a repeat is insistence; and most reads, for an equal one of their turn. */
 const MAX_REFERRED = 512, MAX_ASKED = 4096;
 
 /** The one kind of session there is. What is beyond {@linkcode Session} is for the guards. */
@@ -27,7 +27,7 @@ export class Conversation implements Session {
   readonly id: string | undefined;
   readonly untracked: boolean;
   #turn: number;
-  /** Another one whenever anything may have left: what was on its way then may never have come into the conversation. */
+  /** Another one whenever anything may have left: what was on its way may never come into the conversation. */
   era = 0;
   #size = 0;
   /** By file; the one shown to last is last. */
@@ -111,7 +111,7 @@ export class Conversation implements Session {
     else if (this.#asked.get(key) === asked) this.#asked.delete(key);
   }
 
-  /** Notes something else that the result of a read gave, unless nothing is recorded of it; how to take that back. */
+  /** Notes what else a read's result gave, unless nothing is recorded of it; how to take that back. */
   recordBeside(asked: Asked | undefined, given: Parameters<Conversation["record"]>[0]): (() => void) | undefined {
     const before = asked?.takeBack;
     if (asked?.isVoid) return undefined;
@@ -146,8 +146,8 @@ export class Conversation implements Session {
   }
 
   /**
-   * The results that hold these lines and that the model can read at this moment: the latest that holds them all, else those
-   * that do so together, in the order given. `undefined` where a line is missing.
+   * The results that hold these lines and that the model can read now: the latest with all of them, else those that have them
+   * together, in order. `undefined` where a line is missing.
    */
   resident({ file, hash, start, end }: Version): readonly Given[] | undefined {
     const all = this.#given.get(file) ?? [];
@@ -182,8 +182,8 @@ export class Conversation implements Session {
   }
 
   /**
-   * The map of this content, given in an earlier turn and still there; none for a read that repeats one of this turn, and
-   * none where nobody says what leaves: to read again does not bring a map back.
+   * The map of this content, given in an earlier turn and still there; none for a read that repeats one of this turn, nor
+   * where nobody says what leaves: to read again brings no map back.
    */
   mapOf(file: string, hash: string, call?: ReadCall): Given | undefined {
     if (this.untracked) return undefined;

@@ -169,10 +169,10 @@ function renderReference({ path, start, end, lines, turn, isGuess, shownAs }: Re
   return `[waymark reference: ${clean(path)} ${range} unchanged ${since}${name}${wayOut}]`;
 }
 
-/** Beside this file. `diff` is an npm package: named like this, it is fetched only when a change is first shown. */
+/** Beside this file. Named like this, its npm package `diff` is fetched only when a change is first shown. */
 const CHANGES: string = import.meta.url.replace(/reread_guard(?=\.\w+$)/, "reread_diff");
 
-/** The lines a read asks for; `undefined` where there are none. Where it is known how many the file has, none are counted. */
+/** The lines a read asks for; `undefined` where there are none. Where their number is known, none are counted. */
 function wantedOf(call: ReadCall, { real, hash, bytes }: Snapshot, conversation: Conversation): Wanted | undefined {
   const { start, count = Infinity } = call, known = conversation.linesOf(real, hash);
   let found: ReturnType<typeof lineRange> | undefined;

@@ -1,6 +1,6 @@
 /**
- * What stands in a conversation: the texts of the tool results in a list of messages, and how much of a file a text holds to
- * the letter. Pure.
+ * What stands in a conversation: the texts of the tool results in messages, and how much of a file a text holds to the
+ * letter. Pure.
  *
  * Promised: a line counts only where all of it is there. Absent: formats of a single host beyond the message shapes of
  * Anthropic, OpenAI, the AI SDK, Gemini and Genkit, and of whoever uses the same names.
@@ -17,8 +17,8 @@ const BANNER = 5;
 
 /**
  * How many of the lines of `window` a text holds, from the first one. A host's banner of a few lines may stand before them
- * where all are there, and anything behind them; where a host shows fewer, those up to the first that differs count. Line
- * endings and a byte order mark do not.
+ * where all are there, and anything behind; where fewer are shown, those up to the first that differs count. Line endings and
+ * a byte order mark do not.
  *
  * @param name The file's name. A banner tells it, or is a tag, a rule or a range: any other line before them, an empty one too,
  * may be the file's own, of a version whose lines have other numbers.
@@ -36,7 +36,7 @@ export function exactLines(text: string, window: string, name: string): number {
 
 /** A tag that hosts put around a file, a rule, or where the lines are. */
 const HOST =
-  /^\s*(?:<(?:file|path|type|source|document|content)[\w-]*(?:\s[^>]*)?>.*|([-=_~`])\1{2,}\w*|\W?lines? \d.*)\s*$/i;
+  /^\s*(?:<(?:file|path|type|source|document|content)[\w-]*(?:\s[^>]*)?>|\W?lines? \d|([-=_~`])\1\1+(?!\1)\w*\s*$)/i;
 const COMMENT = /^\s*(?:\/[/*]|[*#;%]|--(?!-)|<!)/;
 
 function isOfHost(line: string, name: string): boolean {
@@ -66,10 +66,7 @@ function plain(text: string): string {
 
 /** The tool results of a list of messages. */
 export interface ToolResults {
-  /**
-   * Whether the result of a call holds what was given in it, to the letter; without an id, whether any result does whose call
-   * named the file, as far as the calls are there.
-   */
+  /** Whether the result of a call holds what was given in it, to the letter; without an id, any whose call named the file. */
   holds(given: Pick<Given, "kind" | "text" | "path" | "callId">): boolean;
 }
 
@@ -79,9 +76,11 @@ const IDS = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId"];
 const INPUTS = ["input", "arguments", "args"];
 /** Names of what a result holds. */
 const CONTENTS = ["content", "output", "result", "response"];
-/** Names of a call and of a result within a part of a message, as Gemini and Genkit have them, and of the ids in those. */
+/** A call and a result within a part of a message, as Gemini and Genkit name them, and their ids. */
 const WITHIN = ["functionCall", "toolRequest"], RESULTS = ["functionResponse", "toolResponse"], REFS = ["id", "ref"];
-/** So deep messages may nest, and so deep a result; and so many objects are looked at. */
+/** A summary of the API's own, which shows the model nothing of what is before it. */
+const COMPACTION = /(?:^|[,.])compaction(?:_summary)?(?:,|$)/;
+/** So deep messages and results nest, and so many objects are looked at. */
 const DEPTH = 8, MOST = 1 << 20;
 
 /** Finds every tool result in a list of messages, whatever shape they have. Never throws. */
@@ -96,7 +95,9 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
   };
   const look = (value: object, depth: number): void => {
     if (Array.isArray(value)) return value.forEach((item) => visit(item, depth - 1));
-    const object = value as Record<string, unknown>;
+    const object = value as Record<string, unknown>, { type, kind, providerOptions } = object;
+    const types = [type, kind, ...Object.values(Object(providerOptions)).map((own) => Object(own).type)];
+    if (COMPACTION.test(types.join())) byCall.clear(), asked.clear();
     const callId = idAmong(object, IDS), asks = callId ?? idAmong(object, REFS);
     const call = { ...object, ...object["function"] as object } as Record<string, unknown>;
     const input = INPUTS.map((name) => call[name]).find((value) => value !== undefined && value !== null);
@@ -117,7 +118,7 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
     }
   };
   visit(messages, DEPTH);
-  /** The results of calls that named a file, or of which it is not known what they named. */
+  /** The results of calls that named a file, or named nobody knows what. */
   const ofPath = (path: string): Result => {
     const named = JSON.stringify(path).slice(1, -1);
     const isOf = (input = ""): boolean => !/:\s*"/.test(input) || input.includes(named);
@@ -140,7 +141,7 @@ function idAmong(object: object, names: readonly string[]): string | undefined {
   return names.map((name) => given[name]).find((id) => typeof id === "string") as string | undefined;
 }
 
-/** One tool result, or all of them. Most hold a text as it was given; only where none does are gutters and JSON looked through. */
+/** One tool result, or all of them. Most hold a text as it was given; only else are gutters and JSON looked through. */
 class Result {
   readonly texts: readonly string[];
   #plain: Texts | undefined;
@@ -161,7 +162,7 @@ class Result {
   }
 }
 
-/** Texts, made ready to be looked through for many things. */
+/** Texts, ready to be looked through. */
 class Texts {
   readonly #framed: readonly string[];
   #byHead: Map<string, string[]> | undefined;
@@ -182,7 +183,7 @@ class Texts {
     });
   }
 
-  /** Those that have a line among their first ones, where that of a file stands whatever banner is before it. */
+  /** Those with a line among their first ones: there a file's stands, whatever banner is before it. */
   #beginningWith(head: string): readonly string[] {
     if (!this.#byHead) {
       this.#byHead = new Map();

@@ -406,6 +406,30 @@ describe("the tool results of a conversation", () => {
     assert(!holdsLines(messages, `${LINES}\nother\nlines`, "call_0"), "nothing is pieced together");
   });
 
+  it("are none that stand before a compaction of the API's own: it shows the model nothing of what was before", () => {
+    const compactions: readonly (readonly [string, unknown])[] = [
+      ["Anthropic with a string", { role: "assistant", content: [{ type: "compaction", content: "It was read." }] }],
+      ["OpenAI Responses", { type: "compaction", encrypted_content: "x" }],
+      ["OpenAI Responses", { type: "compaction_summary", encrypted_content: "x" }],
+      ["AI SDK 5 to 7 with text", {
+        role: "assistant",
+        content: [{ type: "custom", kind: "openai.compaction", providerOptions: {} }],
+      }],
+      ["AI SDK 5 to 7 with text", {
+        role: "assistant",
+        content: [{ type: "text", text: "It was read.", providerOptions: { anthropic: { type: "compaction" } } }],
+      }],
+    ];
+    for (const [shape, compaction] of compactions) {
+      const read = SHAPES[shape]!(ID, LINES);
+      assert(!holdsLines([...read, compaction, { role: "user", content: "go on" }]), shape);
+      assert(!toolResults([...read, compaction]).holds({ kind: "lines", path: "a.ts", text: LINES }), shape);
+      assert(holdsLines([compaction, ...read]), shape);
+    }
+    const other = { role: "tool", tool_call_id: "c2", content: [{ type: "compaction", kind: "compaction" }] };
+    assert(holdsLines([...SHAPES["OpenAI chat"]!(ID, LINES), other]), "what a tool gave is no compaction");
+  });
+
   it("hold a map wherever it stands whole, alone or behind the lines it came with", () => {
     const whole = { kind: "map", path: "a.ts", text: MAP, callId: ID } as const, long = code(200);
     for (const [name, messages] of Object.entries(SHAPES)) {
@@ -679,6 +703,16 @@ describe("how many lines a text holds exactly", () => {
 
   it("is all or nothing of lines that are all blank", () => {
     assertEquals(["\n\n", "\n", ""].map((text) => exactLines(text, "\n\n", "a.ts")), [2, 1, 0]);
+  });
+
+  it("is told in time whatever stands before them", () => {
+    const size = 300_000, began = performance.now();
+    for (const part of ["_", "=", " ", "<file-", "<file a", "line 1 ", "```", "\u2028 "]) {
+      for (const line of [`${part.repeat(size)}!`, `<file>${part.repeat(size)}\u2028!`]) {
+        exactLines(`${line}\n${window}`, window, "a.ts");
+      }
+    }
+    assert(performance.now() - began < 20_000);
   });
 
   it("is none where a line holds white space the file does not have", () => {
