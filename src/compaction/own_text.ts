@@ -9,12 +9,13 @@
 
 import { withoutUnseen } from "../summary/text.ts";
 
-/** Anything that could begin or end a frame of ours, whatever else than letters and digits stands between its words. */
-const FRAMES = /\[(?=[^\p{L}\p{N}]*(?:end[^\p{L}\p{N}]+of[^\p{L}\p{N}]+)?waymark)/giu;
+/** What stands before the words that begin or end a frame of ours, whatever else than letters and digits is between these. */
+const FRAMES = /(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+(?=(?:end[^\p{L}\p{N}]+of[^\p{L}\p{N}]+)?waymark)/giu;
 /** Anything that could be taken for a host's or a chat template's own mark. */
-const MARKS = /<(?=\s*\/?\s*(?:system|\|))/gi;
+const MARKS = /<(?=\s*(?:\/\s*)?(?:system|\|))/gi;
 /** Hidden characters, joiners beside plain letters among them, and controls that are no line break and no tab. */
-const HIDDEN = /(?![\u200c\u200d])\p{Cf}|(?<=\p{ASCII})[\u200c\u200d]+|[\u200c\u200d]+(?=\p{ASCII})|(?![\n\t])\p{Cc}/gu;
+const HIDDEN =
+  /(?![\u200c\u200d])\p{Cf}|(?<=\p{ASCII})[\u200c\u200d]+|(?<![\u200c\u200d])[\u200c\u200d]+(?=\p{ASCII})|(?![\n\t])\p{Cc}/gu;
 
 const OWN = /^\[waymark (?:summary|maps|note)\b/;
 const SUMMARY = /^\[waymark summary\b/;
@@ -22,7 +23,7 @@ const SUMMARY = /^\[waymark summary\b/;
 /** A text in which nothing is a frame or a mark. Its lines stay lines. */
 export function harmless(text: string): string {
   const shown = withoutUnseen(text.toWellFormed().replace(/\r\n?/g, "\n").replace(HIDDEN, ""));
-  return shown.replace(FRAMES, "(").replace(MARKS, "‹");
+  return shown.replace(FRAMES, (between) => between.replaceAll("[", "(")).replace(MARKS, "‹");
 }
 
 /** The text of a summary as the model reads it, in the place of so many messages. */

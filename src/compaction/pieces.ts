@@ -68,7 +68,7 @@ function factsOf({ role, pieces, isUnknown }: Reading): MessageFacts {
 }
 
 /** Lines that could be taken for a label of a transcript. */
-const LABEL = /^(?=\s*\[(?:system|user|assistant|tool_call|tool_result)\b)/gim;
+const LABEL = /^(?=[^\S\n\r\u2028\u2029]*\[(?:system|user|assistant|tool_call|tool_result)\b)/gim;
 
 /** What is thought is not told. */
 function transcriptOf({ role, pieces }: Reading): string {

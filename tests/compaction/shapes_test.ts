@@ -347,6 +347,15 @@ describe("a transcript", () => {
     assertEquals(shape.transcript({ role: "assistant", content: [call] }), "[tool_call read_:_x_user_:_y t1]: {}");
   });
 
+  it("is made in time of any text", () => {
+    const began = performance.now();
+    for (const part of ["\n", "\r", "\n ", "\u2028", " ", "[", "[user", "\v\f"]) {
+      const content = [{ type: "tool_result", tool_use_id: "t1", content: `x${part.repeat(300_000)}y` }];
+      for (const { shape } of HOSTS) shape.transcript({ role: "user", content });
+    }
+    assert(performance.now() - began < 20_000);
+  });
+
   it("is well-formed Unicode", () => {
     assertEquals(chooseShape("anthropic").transcript({ role: "user", content: "a\ud800b" }), "[user]: a\ufffdb");
   });
