@@ -106,8 +106,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a summary is begun before anybody is told of it, so that a hook begins no other",
     file: "src/compaction/compactor.ts",
-    from: '    flights.begin({ span, messages, view });\n    tell({ what: "begun" });',
-    to: '    tell({ what: "begun" });\n    flights.begin({ span, messages, view });',
+    from: '    flights.begin({ span, messages, view, summaries });\n    tell({ what: "begun" });',
+    to: '    tell({ what: "begun" });\n    flights.begin({ span, messages, view, summaries });',
     test: "compaction/compactor_test.ts",
     named: "a view > that a hook asks for begins no other summary",
   },

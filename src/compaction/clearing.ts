@@ -30,24 +30,27 @@ export function clearResults(
   return texts.size ? shape.withResults(message, texts) : message;
 }
 
-/** The digests there are now; none where the host's own function throws. */
-export function digestsOf({ summaries }: Pick<CompactorOptions, "summaries">): Summaries | undefined {
+/** The digests there are now, but for ids that several calls have; none where the host's own function throws. */
+export function digestsOf(
+  { summaries }: Pick<CompactorOptions, "summaries">,
+  shared: ReadonlySet<string> = new Set(),
+): Summaries {
   try {
-    return summaries?.();
+    const rows: Summaries = summaries?.() ?? new Map();
+    return shared.size ? new Map([...rows].filter(([id]) => !shared.has(id))) : rows;
   } catch {
-    return undefined;
+    return new Map();
   }
 }
 
-/** What clears one message of a line; `undefined` where that frees nothing. The digests are those of this moment. */
+/** What clears one message of a line; `undefined` where that frees nothing. */
 export function createClearing<Item extends { message: HostMessage; facts: MessageFacts; tokens: number }>(
   shape: Pick<MessageShape, "withResults">,
-  summaries: CompactorOptions["summaries"],
+  summaries: Summaries,
   changed: (item: Item, message: HostMessage) => Item,
 ): (item: Item) => Item | undefined {
-  const rows = digestsOf({ summaries });
   return (item) => {
-    const message = item.facts.answers.length ? clearResults(shape, item, rows) : item.message;
+    const message = item.facts.answers.length ? clearResults(shape, item, summaries) : item.message;
     const other = message === item.message ? item : changed(item, message);
     return other.tokens < item.tokens ? other : undefined;
   };

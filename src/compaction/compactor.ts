@@ -8,9 +8,8 @@
  */
 
 import { attempting } from "../errors.ts";
-import { createClearing } from "./clearing.ts";
+import { createClearing, digestsOf } from "./clearing.ts";
 import type { Compactor, CompactorStats } from "./compactor_types.ts";
-import { estimateTokens } from "./estimate.ts";
 import { createFlights, type Ready } from "./flight.ts";
 import { checkOptions, compactorRules, StormGuard } from "./guard.ts";
 import { History, type ShownItem } from "./history.ts";
@@ -32,15 +31,16 @@ export function createCompactorOver(
   summarizing: Summarizing | undefined,
 ): Compactor {
   checkOptions(options);
-  const { budget, session, summaries, reattachMaps = false, foldSummaries = false } = options;
+  const { budget, session, reattachMaps = false, foldSummaries = false } = options;
   const rules = compactorRules(options), { summaryTrigger, target, protectedRecent, minSpan, summaryShare } = rules;
   const history = new History({
     shape,
-    estimate: options.estimate ?? estimateTokens,
+    estimate: options.estimate,
     onUnknown: () => notice("unknown-message", unknownMessage(shape.name)),
     onRevised: () => guard.changed(1), // at the next view, which shows something new
     onRetold: (ids) => leaving?.retold(ids),
   });
+  const summaries = () => digestsOf(options, history.shared);
   const leaving = session && createLeaving(session, { recalls: reattachMaps !== false });
   const meter = createMeter(budget);
   const guard = new StormGuard(rules);
@@ -68,8 +68,7 @@ export function createCompactorOver(
     lastCall = { ...call, reason };
     tell({ what: "refused", reason, call: lastCall });
   };
-  const strike = (reason: string, why: string): void => {
-    if (!guard.failed()) return;
+  const stopped = (reason: string, why: string): void => {
     tell({ what: "stopped", reason });
     notice("stopped", `No more summaries are made: ${rules.strikes} in a row came to nothing. The last one: ${why}`);
   };
@@ -92,9 +91,10 @@ export function createCompactorOver(
     const tokens = history.estimate(message);
     const isEmpty = made.text.trim() === "";
     if (isEmpty || !(tokens < span.tokens)) {
-      refuse(made, "not-smaller");
       // Where the ladder was there first, the model did nothing wrong.
-      if (isEmpty || !(tokens < made.span.tokens)) strike("not-smaller", "it was not smaller than what it replaces");
+      const isLast = (isEmpty || !(tokens < made.span.tokens)) && guard.failed();
+      refuse(made, "not-smaller");
+      if (isLast) stopped("not-smaller", "it was not smaller than what it replaces");
       return;
     }
     const parting = part(history.line, (_, index) => index >= span.from && index < span.to);
@@ -134,7 +134,7 @@ export function createCompactorOver(
       budget: room,
       target: meter.room(target * budget),
       protectedRecent,
-      clear: createClearing(shape, summaries, (item: ShownItem, message) => history.changed(item, message)),
+      clear: createClearing(shape, summaries(), (item: ShownItem, message) => history.changed(item, message)),
       noteTokens: history.noteTokens(),
     });
     const { cleared, dropped, tokens } = done;
@@ -166,8 +166,9 @@ export function createCompactorOver(
     onFailed(reason, { call, why }) {
       lastCall = call;
       sums.failed++;
+      const isLast = guard.failed(); // before anything is told: a hook may ask for a view
       tell({ what: "refused", reason, ...(call ? { call } : {}) });
-      strike(reason, why);
+      if (isLast) stopped(reason, why);
     },
   });
 
@@ -185,7 +186,7 @@ export function createCompactorOver(
     }
     sums.begun++;
     const messages = history.line.slice(span.from, span.to).map(({ message }) => message);
-    flights.begin({ span, messages, view });
+    flights.begin({ span, messages, view, summaries });
     tell({ what: "begun" }); // only now: a hook may ask for a view
   };
 

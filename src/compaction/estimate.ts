@@ -6,6 +6,7 @@
 
 import { byteLength } from "../tool_use/excerpt.ts";
 import { jsonWithout } from "./binary.ts";
+import type { HostMessage } from "./types.ts";
 
 /** Bytes of JSON taken for one token. */
 const BYTES_PER_TOKEN = 4;
@@ -31,4 +32,15 @@ export function estimateTokens(value: unknown): number {
   } catch {
     return 0;
   }
+}
+
+/** A host's own estimate, and ours where that fails or is no number of tokens. */
+export function estimateBy(own: (value: HostMessage) => number = estimateTokens): (value: HostMessage) => number {
+  return (value) => {
+    try {
+      const tokens = own(value);
+      if (Number.isFinite(tokens) && tokens >= 0) return tokens;
+    } catch { /* it is none */ }
+    return estimateTokens(value);
+  };
 }

@@ -9,7 +9,7 @@
 
 import type { WaymarkError } from "../errors.ts";
 import type { Summarizing } from "./summarize.ts";
-import type { HostMessage, Span, SummaryCall } from "./types.ts";
+import type { CompactorOptions, HostMessage, Span, SummaryCall } from "./types.ts";
 
 /** A summary that was made of a span. */
 export interface Ready {
@@ -31,6 +31,8 @@ export interface FlightPlan {
   readonly messages: readonly HostMessage[];
   /** The view that is about to be sent. */
   readonly view: readonly HostMessage[];
+  /** Digests of tool results. */
+  readonly summaries?: CompactorOptions["summaries"];
 }
 
 /** Summaries, one at a time. */
@@ -54,10 +56,10 @@ export function createFlights(model: Summarizing, { onMade, onFailed }: FlightEn
   let abort: AbortController | undefined, done: Promise<void> = Promise.resolve();
   let ready: Ready | undefined, begun: Span | undefined;
 
-  const run = async ({ span, messages }: FlightPlan, snapshot: unknown, own: AbortController): Promise<void> => {
+  const run = async (plan: FlightPlan, snapshot: unknown, own: AbortController): Promise<void> => {
     try {
-      const { signal } = own;
-      const { text, call } = await model.summarize({ messages, spanTokens: span.tokens, snapshot, signal });
+      const { span, messages, summaries } = plan, { signal } = own;
+      const { text, call } = await model.summarize({ messages, spanTokens: span.tokens, snapshot, signal, summaries });
       if (abort !== own) return;
       ready = { span, text, call };
       abort = undefined;

@@ -9,7 +9,7 @@
  */
 
 import { bondsOf, GIVEN_UP, type LineItem } from "./bonds.ts";
-import { estimateTokens } from "./estimate.ts";
+import { estimateBy } from "./estimate.ts";
 import { isSummaryText, LEFT_OUT, NO_RESULT, renderLateResult } from "./own_text.ts";
 import type { Descent } from "./ladder.ts";
 import type { PlacedSpan } from "./span.ts";
@@ -23,8 +23,8 @@ export interface ShownItem extends LineItem {
 /** What a history needs to know of messages. */
 export interface HistoryParts {
   readonly shape: Pick<MessageShape, "facts" | "user" | "retell" | "transcript" | "giveUp">;
-  /** Tokens of a message. */
-  readonly estimate: (message: HostMessage) => number;
+  /** Tokens of a message. Default: ours, also where this one fails. */
+  readonly estimate?: ((message: HostMessage) => number) | undefined;
   /** A message has none of the forms of the shape. */
   readonly onUnknown?: () => void;
   /** A call was given up: what is shown has changed elsewhere than at its end. */
@@ -36,6 +36,11 @@ export interface HistoryParts {
 /** The one kind of history there is. */
 export class History {
   readonly #parts: HistoryParts;
+  /** Tokens of a message. */
+  readonly estimate: (message: HostMessage) => number;
+  /** Ids that more than one call has: what is known by such an id may be of another call. */
+  readonly shared: Set<string> = new Set();
+  #ids = new Set<string>();
   #given: HostMessage[] = [];
   #line: ShownItem[] = [];
   #next = 0;
@@ -48,6 +53,7 @@ export class History {
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
+    this.estimate = estimateBy(parts.estimate);
   }
 
   /** What a request is shown, in order. */
@@ -87,6 +93,8 @@ export class History {
     this.#given = [];
     this.#line = [];
     this.#tokens = 0;
+    this.#ids.clear();
+    this.shared.clear();
     this.#calls.clear();
     this.#waiting.clear();
   }
@@ -148,6 +156,7 @@ export class History {
   #show(message: HostMessage): void {
     const facts = this.#parts.shape.facts(message), { calls, answers } = facts;
     if (facts.isUnknown) this.#parts.onUnknown?.();
+    for (const id of calls) (this.#ids.has(id) ? this.shared : this.#ids).add(id);
     const first = answers.filter((id) => this.#waiting.delete(id));
     const isOver = (id: string): boolean => this.#humans - this.#waiting.get(id)! >= GIVEN_UP;
     if (facts.isHuman && ++this.#humans) this.#giveUp([...this.#waiting.keys()].filter(isOver));
@@ -230,15 +239,6 @@ export class History {
     const isSummary = facts.role === "user" && isSummaryText(facts.text);
     const known = isSummary ? "summary" : facts.text === LEFT_OUT ? "note" : kind;
     return { sequence: this.#next++, message, facts, tokens: this.estimate(message), kind: known };
-  }
-
-  /** Tokens of a message. */
-  estimate(message: HostMessage): number {
-    try {
-      const tokens = this.#parts.estimate(message);
-      if (Number.isFinite(tokens) && tokens >= 0) return tokens;
-    } catch { /* an estimate of the host's that fails is none */ }
-    return estimateTokens(message);
   }
 
   #count(): void {

@@ -15,7 +15,7 @@ import { readSummary } from "./answer.ts";
 import { readMode } from "./call_mode.ts";
 import { type CallRecord, createCallRecord } from "./call_record.ts";
 import { createDeadline } from "../waiting.ts";
-import { estimateTokens } from "./estimate.ts";
+import { estimateBy } from "./estimate.ts";
 import { createForking } from "./forking.ts";
 import type { ForkSnapshot } from "./recorder.ts";
 import { digestsOf } from "./clearing.ts";
@@ -33,6 +33,8 @@ export interface SummaryInput {
   readonly snapshot: unknown;
   /** The caller's abort. */
   readonly signal: AbortSignal;
+  /** Digests of tool results, none of an id that several calls have. Default: those of the options. */
+  readonly summaries?: CompactorOptions["summaries"];
 }
 
 /** How often each thing happened. */
@@ -72,7 +74,7 @@ const CUT = "\n\n(The summary was cut off here by its length limit.)";
 
 /** Makes what makes the summaries of one conversation. */
 export function createSummarizing(options: CompactorOptions, shape: MessageShape): Summarizing {
-  const { estimate = estimateTokens, timeoutMs = 30_000, clock } = options;
+  const { timeoutMs = 30_000, clock } = options, estimate = estimateBy(options.estimate);
   const now = (): number => clock?.now() ?? Date.now();
   const telling = createTelling(options);
   const mode = readMode(options.callMode) ?? "standalone";
@@ -87,9 +89,13 @@ export function createSummarizing(options: CompactorOptions, shape: MessageShape
   let lastCall: SummaryCall | undefined;
   let standalone = 0;
 
-  const askStandalone = async (messages: readonly HostMessage[], signal: AbortSignal, record: CallRecord) => {
+  const askStandalone = async (
+    { messages, summaries = options.summaries }: SummaryInput,
+    signal: AbortSignal,
+    record: CallRecord,
+  ) => {
     if (!model) throw new WaymarkError("invalid-option", "Cannot summarize the conversation: there is no model to ask");
-    const { request, token } = standaloneRequest({ messages, shape, summaries: digestsOf(options) });
+    const { request, token } = standaloneRequest({ messages, shape, summaries: digestsOf({ summaries }) });
     telling.before({ messages: messages.length, mode: "standalone" });
     record.sent();
     const answer = await ask(model, { ...request, signal });
@@ -111,8 +117,8 @@ export function createSummarizing(options: CompactorOptions, shape: MessageShape
       return lastCall;
     },
     stats: () => ({ forks: 0, fallbacks: 0, declines: 0, missed: 0, ...forking?.counts, standalone }),
-    async summarize({ messages, spanTokens, snapshot, signal }) {
-      const began = now();
+    async summarize(input) {
+      const { messages, spanTokens, snapshot, signal } = input, began = now();
       const record = createCallRecord(options.callMode === "inline" ? "inline" : mode, spanTokens);
       const deadline = createDeadline(timeoutMs, { clock, signals: [signal] });
       const about = {
@@ -124,7 +130,7 @@ export function createSummarizing(options: CompactorOptions, shape: MessageShape
       };
       try {
         deadline.signal.throwIfAborted();
-        const text = await forking?.summarize(about) ?? await askStandalone(messages, deadline.signal, record);
+        const text = await forking?.summarize(about) ?? await askStandalone(input, deadline.signal, record);
         lastCall = record.done(now() - began);
         return { text, call: lastCall };
       } catch (cause) {

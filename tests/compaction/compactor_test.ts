@@ -958,6 +958,66 @@ describe("a compactor", () => {
     compactor.append([message]);
   });
 
+  it("takes no digest for a result whose call's id another call has too: it may be that one's", async () => {
+    for (const strategy of ["prune", "summary"] as const) {
+      const row = { callId: "call_0", tool: "bash", resultBytes: 9_000, status: "ok", durationMs: 1, at: 0 } as const;
+      const digests = [["call_0", { ...row, summary: "of run 0" }], ["own", {
+        ...row,
+        summary: "of its own",
+      }]] as const;
+      const model = scriptedModel(() => "what was done");
+      const compactor = createCompactor({
+        budget: 9_000,
+        strategy,
+        model,
+        summaries: () => new Map<string, DigestRow>(digests),
+      });
+      const shown: string[] = [];
+      compactor.append({ role: "user", content: "go" });
+      for (const [run, id] of ["own", "call_0", "call_0", "call_0", "call_0", "call_0"].entries()) {
+        const result = { type: "tool_result", tool_use_id: id, content: `run ${run} `.repeat(1_400) };
+        compactor.append(
+          { role: "assistant", content: [{ type: "tool_use", id, name: "bash", input: {} }] },
+          { role: "user", content: [result] },
+        );
+        shown.push(JSON.stringify(compactor.view()));
+        await compactor.settled();
+      }
+      for (const { messages } of model.calls) shown.push(messages[0]!.content);
+      const all = shown.join("\n");
+      assertEquals([all.includes("of its own"), all.includes("of run 0")], [true, false], strategy);
+      assert(strategy === "summary" || all.includes(CLEARED));
+      compactor.clear();
+      compactor.append({ role: "assistant", content: [{ type: "tool_use", id: "call_0", name: "bash", input: {} }] });
+      compactor.append({
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "call_0", content: "run 0 ".repeat(9_000) }],
+      });
+      assertStringIncludes(JSON.stringify(compactor.view()), "of run 0");
+      compactor.close();
+    }
+  });
+
+  it("rests after a failure before a hook hears of it, which may ask for a view", async () => {
+    for (const end of [new Error("no"), " "]) {
+      const { compactor, chat, hand } = talk({
+          onEvent(event) {
+            told.push(event.what);
+            if (event.what === "refused") compactor.view();
+          },
+        }),
+        told: string[] = [];
+      chat(8);
+      compactor.view();
+      await settle();
+      hand.end(end);
+      await settle();
+      compactor.view();
+      await settle();
+      assertEquals([hand.asked.length, told.at(-1)], [1, "refused"]);
+    }
+  });
+
   it("sums what happened, the calls of its summaries too", () => {
     const { forks, fallbacks, declines, standalone, missed } = talk().compactor.stats();
     assertEquals([forks, fallbacks, declines, standalone, missed], [1, 2, 3, 4, 5]);

@@ -298,7 +298,7 @@ describe("any conversation with a session and maps that are put back", { timeout
           await close();
         };
         await fc.assert(fc.asyncProperty(turns, fc.constantFrom(9_000, 16_000), run), { numRuns: 10 });
-        assert(did.claims > 100 && did.swapped > 3 && did.ladders > 3, JSON.stringify(did));
+        assert(did.claims > 0 && did.swapped > 3 && did.ladders > 3, JSON.stringify(did));
       });
     }
   }

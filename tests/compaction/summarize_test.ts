@@ -161,15 +161,6 @@ const refusals: readonly (readonly [ForkRefusal, readonly Refusal[]])[] = [
       arrange: noting({ ...REQUEST, output_config: { format: { type: "json_schema", schema: {} } } }),
     },
     { what: "the last request forces a tool call", arrange: noting({ ...REQUEST, tool_choice: { type: "any" } }) },
-    {
-      what: "the host's estimate throws",
-      options: {
-        estimate: () => {
-          throw new Error("no tokenizer");
-        },
-      },
-      arrange: noting(REQUEST),
-    },
   ]],
   ["bad-answer", [
     {
@@ -356,9 +347,16 @@ describe("a fork is made", () => {
 });
 
 describe("whether a fork read the cache", () => {
-  const made = async (read: number, { parent, total = 6_400 }: { parent?: number; total?: number } = {}) => {
+  const made = async (
+    read: number,
+    { parent, total = 6_400, ...options }: {
+      parent?: number;
+      total?: number;
+      estimate?: CompactorOptions["estimate"];
+    } = {},
+  ) => {
     const usage = { input: total - read, output: 50, cacheRead: read, cacheWrite: 0 };
-    const set = setUp({ sender: scriptedSender({ ...FORKED, usage, cacheMiss: "messages_changed" }) });
+    const set = setUp({ ...options, sender: scriptedSender({ ...FORKED, usage, cacheMiss: "messages_changed" }) });
     noting(REQUEST)(set);
     if (parent !== undefined) set.summarizing.noteUsage({ input: 0, cacheRead: 0, cacheWrite: parent, id: "msg_1" });
     return { call: (await set.summarize()).call, set };
@@ -374,6 +372,19 @@ describe("whether a fork read the cache", () => {
 
   it("is told without the parent's figures too, by its own without what was appended", async () => {
     assertEquals([(await made(0)).call.missed, (await made(5_300)).call.missed], [true, undefined]);
+  });
+
+  it("is told where the host's estimate fails or is no number too, and nothing else changes by that", async () => {
+    const { call: usual } = await made(0);
+    const fails = (): never => {
+      throw new Error("no tokenizer");
+    };
+    for (
+      const estimate of [fails, () => NaN, () => -5, () => Infinity, () => "7", () => Promise.resolve(7), () => {}]
+    ) {
+      const { call, set } = await made(0, { estimate: estimate as never });
+      assertEquals([call, set.summarizing.stats().missed], [usual, 1]);
+    }
   });
 
   it("is not claimed either way where the provider reports nothing", async () => {

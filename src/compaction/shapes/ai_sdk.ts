@@ -42,8 +42,11 @@ export const aiSdkShape: MessageShape = shapeOf({
     return (kept["content"] as unknown[]).length ? [kept, words] : [words];
   },
   giveUp({ content }, calls) {
-    const parts = (Array.isArray(content) ? content : []).map(fieldsOf).flatMap((part): Fields[] => {
-      const { type, toolCallId, toolName, approvalId } = part;
+    const all = (Array.isArray(content) ? content : []).map(fieldsOf);
+    const isTheirs = ({ type, toolCallId, providerExecuted }: Fields): boolean =>
+      type === "tool-call" && providerExecuted === true && calls.has(String(toolCallId));
+    if (all.some(isTheirs)) return undefined; // a tool of the provider's side
+    const parts = all.flatMap(({ type, toolCallId, toolName, approvalId }): Fields[] => {
       const isApproval = type === "tool-approval-request";
       if (isApproval && calls.has(approvalName(approvalId))) {
         return [{ type: "tool-approval-response", approvalId, approved: false, reason: NO_RESULT }];
