@@ -205,10 +205,26 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a refusal is a failure",
     file: "src/summary/model.ts",
-    from: 'if (stopReason === "refusal") {',
-    to: 'if (stopReason === "refusal" && !text) {',
+    from: "refuseNone(model.name, stopReason, said);",
+    to: "if (!text) refuseNone(model.name, stopReason, said);",
     test: "summary/model_test.ts",
     named: "is a refusal that comes with a fine answer",
+  },
+  {
+    guarantee: "a secret in a refusal is not told, nor half of it",
+    file: "src/summary/model.ts",
+    from: 'stopReason === "refusal" ? await masker.mask([text.slice(0, MAX_RAW_PROSE)]) : []',
+    to: "[text]",
+    test: "summary/model_test.ts",
+    named: "says what was said without the secrets in it, not even half of one where its words are cut",
+  },
+  {
+    guarantee: "the scanner gives way to other work",
+    file: "src/waiting.ts",
+    from: "if (performance.now() < until) continue;",
+    to: "continue;",
+    test: "summary/scanner_test.ts",
+    named: "leaves others their turn, also as the outline's stand-in, and stops where the caller gives up",
   },
   {
     guarantee: "a region ends inside the file",

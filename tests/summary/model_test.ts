@@ -262,7 +262,7 @@ describe("a failure, which no repair could mend", () => {
 
   it("says what was said without the secrets in it, not even half of one where its words are cut", async () => {
     const token = "ghp_" + "a1B2c3".repeat(6), frame = "RSA PRIVATE KEY-----";
-    const key = `-----BEGIN ${frame} ${"MIIEowIBAAKC".repeat(12)} -----END ${frame}`;
+    const key = `-----BEGIN ${frame} ${"MIIEowIBAAKC ".repeat(12)}-----END ${frame}`;
     const refused = (await fail([{ text: `I leave ${token} alone. ${key} too.`, stopReason: "refusal" }])).error;
     assertStringIncludes(refused.message, `it refused: I leave ${MASK} alone. ${MASK} too`);
     const long = (await fail([{ text: `${"No. ".repeat(50)}${key}`, stopReason: "refusal" }])).error;
