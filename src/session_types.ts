@@ -65,6 +65,7 @@ export interface Session {
   /**
    * The very messages of the next request, in the shapes of Anthropic, OpenAI, the AI SDK, LangChain, Gemini or Genkit. Only
    * what stands in a tool result of them, whole and unaltered, is still counted as shown. Text after it may have been added.
+   * What stands before a compaction of the API's own the model is not shown.
    */
   reconcile(messages: readonly unknown[]): void;
   /**

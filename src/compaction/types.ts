@@ -193,7 +193,10 @@ export interface CompactorOptions {
   readonly prices?: Partial<CachePrices> | undefined;
   /** The session of the re-read guard: it is told what leaves the conversation. */
   readonly session?: Session | undefined;
-  /** Digests of tool results, which stand in for them where they are cleared, and in standalone input. */
+  /**
+   * Digests of tool results, which stand in for them where they are cleared, and in standalone input. One of an id that several
+   * calls of the conversation have stands in for none.
+   */
   readonly summaries?: (() => Summaries) | undefined;
   /** Maps and seen ranges of files in play are put after a summary, in at most so many tokens. Default: not. */
   readonly reattachMaps?: false | { readonly tokens: number } | undefined;
