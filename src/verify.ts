@@ -45,10 +45,12 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
   const first = text.startsWith(whole) && (text[whole.length] ?? "\n") === "\n"; // as a rule, and costs no copy
   const at = first ? 0 : `\n${text.replace(/\n$/, "")}\n`.indexOf(`\n${whole}\n`);
   if (at >= 0) {
-    const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length);
-    const more = continued(behind.slice(1), rest);
+    const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length + 1);
+    const more = continued(behind, rest);
     if (before === 0) return expected.length + more;
-    return before > BANNER || more > 1 ? 0 : expected.length;
+    // No footer, but what goes on in a file that has more lines above than this one, changed there too or not.
+    const many = 2 * countLines(behind), left = countLines(rest(many + 1));
+    return before > BANNER || more > 1 || (left > 0 && left <= many) ? 0 : expected.length;
   }
   const lines = linesOf(text), same = alikeLines(lines, expected);
   if (same === expected.length) return same + continued(lines.slice(same).map((line) => `${line}\n`).join(""), rest);

@@ -75,6 +75,20 @@ describe("shownLines()", () => {
     assertEquals(shownLines(`one\ntwo\nthree\nfour\n${block}`, window, rest), 4);
   });
 
+  it("is none where a line stands above and as much goes on behind as in the file, changed or not", () => {
+    const above = "new\none\ntwo\nthree\n", lines = Array.from({ length: 30 }, (_, index) => `line ${index}\n`);
+    for (const count of [1, 2, 30]) {
+      const left = lines.slice(0, count), rest = (many: number): string => left.slice(0, many).join("");
+      const changed = left.map((line) => `changed ${line}`).join("");
+      for (const behind of [left.join(""), changed, changed.slice(changed.indexOf("\n") + 1) + lines.at(-1)]) {
+        assertEquals(shownLines(above + behind, window, rest), 0, `${count} ${behind}`);
+      }
+      assertEquals(shownLines(above, window, rest), 3);
+    }
+    const footer = "\n[27 more lines]\n", rest = (many: number): string => lines.slice(0, many).join("");
+    assertEquals(shownLines(above + footer, window, rest), 3, "a banner and a footer");
+  });
+
   it("is none where a line stands above and more of the file goes on behind, with or without a block", () => {
     for (const end of ["", block]) {
       assertEquals(shownLines(`new\none\ntwo\nthree\nfour\nfive\n${end}`, window, rest), 0);
