@@ -50,10 +50,11 @@ export interface Leaving {
 export function createLeaving(session: Session, { recalls }: { readonly recalls: boolean }): Leaving {
   /** What the session had to forget, and a result holds all the same, or may: its id left with another, or it came later. */
   let forgotten: readonly Given[] = [];
-  const record = (): readonly Given[] => attempting()(() => session.toJSON().given) ?? []; // a host's own may keep none
+  const attempt = attempting(); // a session of the host's own making may throw, and keep no record
+  const record = (): readonly Given[] => attempt(() => session.toJSON().given) ?? [];
   const forget = (ids: ReadonlySet<string>): void => {
     if (recalls) forgotten = distinct([...forgotten, ...record().filter(({ callId = "" }) => ids.has(callId))]);
-    session.evict(ids);
+    attempt(() => session.evict(ids));
   };
   return {
     taken({ left, stay }) {
@@ -83,8 +84,7 @@ export function createLeaving(session: Session, { recalls }: { readonly recalls:
     begin(messages) {
       const held = forgotten.length ? toolResults(messages ?? []) : undefined;
       forgotten = forgotten.filter((given) => held!.holds(given));
-      if (messages) session.reconcile(messages);
-      else session.reset();
+      attempt(() => messages ? session.reconcile(messages) : session.reset());
     },
   };
 }

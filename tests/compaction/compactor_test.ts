@@ -958,6 +958,26 @@ describe("a compactor", () => {
     compactor.append([message]);
   });
 
+  it("gives views though a session of the host's own throws", () => {
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    const names = ["nextTurn", "evict", "evictBefore", "reset", "reconcile", "fork", "coverage", "toJSON"] as const;
+    const session = Object.fromEntries(names.map((name) => [name, fail])) as unknown as Session;
+    for (const reattachMaps of [false, { tokens: 100 }] as const) {
+      const { compactor, round } = talk({ session, reattachMaps, strategy: "prune" });
+      for (let turn = 0; turn < 20; turn++) {
+        round();
+        compactor.view();
+      }
+      compactor.append({ role: "user", content: [{ type: "tool_result", tool_use_id: "gone", content: "late" }] });
+      assert(compactor.stats().cleared > 0);
+      compactor.clear();
+      compactor.setMessages([{ role: "user", content: "go on" }]);
+      assertEquals(compactor.view().length, 1);
+    }
+  });
+
   it("takes no digest for a result whose call's id another call has too: it may be that one's", async () => {
     for (const strategy of ["prune", "summary"] as const) {
       const row = { callId: "call_0", tool: "bash", resultBytes: 9_000, status: "ok", durationMs: 1, at: 0 } as const;
