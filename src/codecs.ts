@@ -2,8 +2,8 @@
  * How hosts' results carry file text, failure and annotations.
  *
  * Promised: a result that cannot carry an annotation comes back as the very same object; content, order, images and extra
- * properties are never touched. `text` gives what is taken to be the file's own text, free of line-number gutters; where
- * that cannot be told it gives nothing. Pure.
+ * properties are never touched. `text` gives the file's own text, free of line-number gutters; where that cannot be told it
+ * gives nothing. Pure.
  *
  * @module
  */

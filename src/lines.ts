@@ -1,6 +1,6 @@
 /**
- * Line arithmetic. A line ends at LF and nowhere else: the CR of a CRLF belongs to its line's ending, and a lone CR, a form
- * feed or U+2028 is a character like any other. A final newline does not make one more line; an empty file has none.
+ * Line arithmetic. A line ends at LF and nowhere else: the CR of a CRLF belongs to its ending, a lone CR, a form feed or
+ * U+2028 is a character like any other. A final newline does not make one more line; an empty file has none.
  *
  * Pure: bytes come from a reader that is handed in, and whoever opened it closes it.
  *
@@ -36,8 +36,8 @@ export function spanLines(total: number, start: number, count: number = Infinity
 }
 
 /**
- * How many lines there are, but no more than `limit` are looked for: an answer of `limit` means "at least so many", only a
- * smaller one is a total. Memory does not grow with what the reader gives.
+ * How many lines there are, but no more than `limit` are looked for: an answer of `limit` means "at least so many". Memory
+ * does not grow with what the reader gives.
  */
 export function countUpTo(source: ByteReader | Uint8Array, limit: number): number {
   let lines = 0, open = false; // open: bytes of a line that has not ended

@@ -112,7 +112,7 @@ function hintsOf(globs: readonly string[]): readonly string[] {
 /** How much of a file is looked at. */
 const HEAD = 8_000;
 
-/** Whether bytes are no text: a NUL among the first 8,000, or a UTF-16 byte order mark. Nothing is decoded, so no cut can mislead. */
+/** Whether bytes are no text: a NUL among the first 8,000, or a UTF-16 byte order mark. Nothing is decoded. */
 export function looksBinary(bytes: Uint8Array): boolean {
   const mark = bytes.length > 1 ? bytes[0]! << 8 | bytes[1]! : 0;
   return mark === 0xfffe || mark === 0xfeff || bytes.subarray(0, HEAD).includes(0);

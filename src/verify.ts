@@ -48,7 +48,7 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length + 1);
     const more = continued(behind, rest);
     if (before === 0) return expected.length + more;
-    // No footer, but what goes on in a file that has more lines above than this one, changed there too or not.
+    // No footer, but what goes on in a file with more lines above than this one, changed or not.
     const many = 2 * countLines(behind), left = countLines(rest(many + 1));
     return before > BANNER || more > 1 || (left > 0 && left <= many) ? 0 : expected.length;
   }

@@ -117,8 +117,8 @@ function wrapTool(
   // Private fields live on the tool, not on its wrapping.
   const bound = around(owner[method] as ToolFunction, (self) => self === wrapped ? tool : self);
   if (bound === owner[method]) return tool;
-  // What the host defines on the wrapping, or freezes, is the shadow's own; for everything else the tool answers. Empty at
-  // first, so that a frozen tool cannot forbid the one property that differs.
+  // What the host defines on the wrapping, or freezes, is the shadow's own; for all else the tool answers. Empty at first: a
+  // frozen tool cannot forbid the one property that differs.
   const shadow: object = Object.create(Object.getPrototypeOf(tool));
   const describe = (key: PropertyKey): PropertyDescriptor | undefined => {
     const descriptor = Reflect.getOwnPropertyDescriptor(tool, key);

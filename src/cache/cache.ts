@@ -2,7 +2,7 @@
  * The summary cache on disk: `.summaries/summaries.db` under the project's root, shared by any number of processes.
  *
  * Promised: nothing here throws for want of the disk, a permission or a driver; what cannot be kept there is kept in memory
- * and said once. A map comes back whole or not at all. Absent: any judgement by time; a content's hash is all that counts.
+ * and said once. A map comes back whole or not at all. Absent: any judgement by time.
  *
  * @module
  */

@@ -10,7 +10,7 @@ import type { SqliteDriver } from "../types.ts";
 /** A driver, or the name of one. `"auto"`: `@db/sqlite` where it loads with no prompt and no download, else `node:sqlite`. */
 export type WantedDriver = "auto" | "@db/sqlite" | "node:sqlite" | SqliteDriver;
 
-/** The driver; `node:sqlite` in place of one that cannot be had, which is told. Rejects where there is none at all. */
+/** The driver; `node:sqlite` for one that cannot be had, which is told. Rejects where there is none. */
 export async function chooseDriver(wanted: WantedDriver, emit: (event: WaymarkEvent) => void): Promise<SqliteDriver> {
   if (typeof wanted === "object") return wanted;
   if (wanted === "@db/sqlite" || wanted === "auto" && isLibraryNamed()) {

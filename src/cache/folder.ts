@@ -98,8 +98,8 @@ function factsOf(path: string): FileFacts | undefined {
 }
 
 /**
- * What tells a file from every copy of it: inode and birth time, which survive writes, renames and remounts. The device
- * stands in where there is no birth time. `undefined`: there is no file.
+ * What tells a file from every copy of it: inode and birth time, which survive writes, renames and remounts. The device is
+ * for where there is no birth time. `undefined`: there is no file.
  */
 export function identityOf(file: string): string | undefined {
   const facts = factsOf(file);
@@ -108,8 +108,7 @@ export function identityOf(file: string): string | undefined {
 
 /**
  * Moves a database and the files beside it out of the way, if it still is the one of that identity: another process may
- * have done it already. The new name; `undefined` where there was nothing to do. The database must be closed, and the lock
- * be had.
+ * have done it. The new name; `undefined` where there was nothing to do. The database is closed, and the lock is had.
  */
 export function setAside(
   file: string,

@@ -95,7 +95,7 @@ export function memoryCache({ maxPaths = 512 }: MemoryCacheOptions = {}): Summar
   return cache;
 }
 
-/** What a path's name ends in, dot included: content is only shared between files of one kind. */
+/** What a path's name ends in, dot included: content is shared between files of one kind. */
 export function extensionOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1), dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(dot) : "";

@@ -108,8 +108,8 @@ export function toRegion({ start_line, end_line, kind, name, note }: Record<stri
 }
 
 /**
- * What an engine's error means, by its text, the one thing all drivers share: somebody else's turn, a database that cannot
- * be trusted any more, or a place where it does not work.
+ * What an engine's error means, by its text, which all drivers share: somebody else's turn, a database that cannot be
+ * trusted any more, or a place where it does not work.
  */
 export function faultOf(error: unknown): "busy" | "damaged" | "refused" {
   if (error instanceof WaymarkError) return "refused";

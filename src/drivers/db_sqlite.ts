@@ -65,7 +65,7 @@ export async function dbSqlite({ timeoutMs = 10_000 }: DbSqliteOptions = {}): Pr
   }
 }
 
-/** Whether {@linkcode dbSqlite} would load with no prompt and no download: permissions, library and package are there. */
+/** Whether {@linkcode dbSqlite} would load with no prompt and no download: all it needs is there. */
 export async function isDbSqliteAtHand(): Promise<boolean> {
   const library = missingPermission() === undefined && host.Deno?.env.get("DENO_SQLITE_PATH");
   if (!library || !disk().exists(library)) return false;
