@@ -42,7 +42,8 @@ export function createRoots(
   tell: (problem: unknown) => void,
   { patienceMs = 10_000 }: RootsOptions = {},
 ): Roots {
-  let named: readonly Folder[] | undefined, asked: Promise<void> | undefined, serial = 0, isGarbled = false;
+  let named: readonly Folder[] | undefined, asked: Promise<void> | undefined, isGarbled = false;
+  let serial = 0, known = 0; // the last question, and the last one of which anything is known
   const cannot = (reason: string): void => tell(new Error(`Cannot have the client's folders: ${reason}`));
   /** The folders of an answer; `undefined` where it names none. */
   const usable = (answer: unknown): readonly Folder[] | undefined => {
@@ -65,16 +66,19 @@ export function createRoots(
     }
     return folders;
   };
+  const learn = (mine: number, folders: () => readonly Folder[] | undefined): void => {
+    if (mine < known) return; // a later answer came first
+    known = mine;
+    named = folders();
+  };
   /** Nothing is known of the client's folders, at least for now. */
   const miss = (reason: string, mine: number): void => {
     cannot(`${shortened(reason)}${isGarbled ? "; no folder may be read" : ""}`);
-    if (mine === serial && isGarbled) named = [];
+    if (mine === serial && isGarbled) learn(mine, () => []);
   };
   const ask = async (list: ListRoots, mine: number): Promise<void> => {
     let isLate = false;
-    const answered = list().then((answer) => {
-      if (mine === serial) named = usable(answer);
-    }).catch((error) => {
+    const answered = list().then((answer) => learn(mine, () => usable(answer))).catch((error) => {
       if (!isLate) miss(error instanceof Error ? error.message : String(error), mine);
     });
     const patience = Promise.withResolvers<void>(),

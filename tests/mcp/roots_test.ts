@@ -77,6 +77,25 @@ describe("an answer that is late", () => {
       assertEquals(told, [words, words]);
     }));
 
+  it("counts also of a question that was asked anew, where that one has no answer, and not where it has", () =>
+    inFolder(async (folder) => {
+      for (const name of ["a", "b"]) mkdirSync(join(folder, name));
+      const second = async (later: (isGarbled: () => void) => Promise<unknown>): Promise<string[]> => {
+        const roots = createRoots([toFolder(folder)], () => {}, { patienceMs: 20 });
+        const first = Promise.withResolvers<unknown>();
+        roots.refresh(() => first.promise);
+        roots.refresh(() => later(roots.garbled));
+        await roots.current();
+        first.resolve(uris(join(folder, "a")));
+        await first.promise;
+        return (await roots.current()).map(({ real }) => real);
+      };
+      assertEquals(await second(() => Promise.reject(new Error("one at a time"))), [join(folder, "a")]);
+      assertEquals(await second(() => new Promise(() => {})), [join(folder, "a")]);
+      assertEquals(await second(() => Promise.resolve(uris())), [folder]);
+      assertEquals(await second((garbled) => (garbled(), Promise.reject(new Error("gone")))), []);
+    }));
+
   it("leaves nothing to read meanwhile where something came that cannot be understood", () =>
     inFolder(async (folder) => {
       const told: string[] = [], late = Promise.withResolvers<unknown>();
