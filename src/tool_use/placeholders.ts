@@ -3,8 +3,8 @@
  * place of the raw output. Pure.
  *
  * Promised: never throws; without a digest the very same object comes back, the array of messages too; a second pass changes
- * nothing; what a compressor left as a locator is never replaced. Absent: any choice when to do it. Both rewrite history, which
- * costs the provider's cache: at a boundary, once.
+ * nothing; what a compressor left as a locator is never replaced, nor a result whose id another one has too, which the digest may
+ * be of. Absent: any choice when to do it. Both rewrite history, which costs the provider's cache: at a boundary, once.
  *
  * @module
  */
@@ -111,10 +111,12 @@ interface Wanted extends DigestOptions {
 function withDigests<Input>(input: Input, summaries: Summaries, { wants, stubs, onUsed, ...options }: Wanted): Input {
   const isStub = options.isLocatorStub ?? isLocatorStub;
   const used: { row: DigestRow; saved: number | undefined }[] = [];
+  const seen = new Set<string>(), shared = new Set<string>();
   try {
+    rewriteResults(input, (callId) => void (seen.has(callId) ? shared : seen).add(callId));
     const result = rewriteResults(input, (callId, text, isWhole) => {
       const row = summaries.get(callId);
-      if (row?.status !== "ok" || !row.summary || !wants(text, isWhole)) return undefined;
+      if (row?.status !== "ok" || !row.summary || shared.has(callId) || !wants(text, isWhole)) return undefined;
       if (stubs?.has(callId) || (text !== undefined && isWhole && isStub(text, callId))) return undefined;
       const digest = renderDigest(row);
       if (digest !== text) used.push({ row, saved: text === undefined ? undefined : text.length - digest.length });

@@ -173,6 +173,16 @@ for (
         }
       });
 
+      it(`puts no digest where several results have its id: it may be of another one (${shape})`, () => {
+        const own = shapes[shape]!(CLEARED, "call-2"), other = shapes[shape]!("what another call gave", "call-2");
+        const messages = frozen([...talk, own, ...talk, other, shapes[shape]!(CLEARED)]);
+        const result = consume(messages, summariesOf(row(), row({ callId: "call-2" })));
+        messages.forEach((message, index) =>
+          index === messages.length - 1 || assertStrictEquals(result[index], message)
+        );
+        assertEquals(textIn(shape, result.at(-1)), digest);
+      });
+
       it(`never replaces what a compressor left as a locator (${shape})`, () => {
         const stub = frozen([shapes[shape]!(STUB)]), odd = frozen([shapes[shape]!("{ see store #17 }")]);
         assertStrictEquals(consume(stub, summaries), stub);
