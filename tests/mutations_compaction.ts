@@ -530,4 +530,39 @@ export const compactionMutations: readonly Mutation[] = [
     test: "compaction/compactor_test.ts",
     named: "is answered in full once it may have left: in words of the user's, under another id, or without one",
   },
+  {
+    guarantee: "a digest of an id that several calls have stands in for none",
+    file: "src/compaction/clearing.ts",
+    from: "shared.size ? new Map(",
+    to: "false ? new Map(",
+    test: "compaction/compactor_test.ts",
+    named: "a compactor > takes no digest for a result whose call's id another call has too: it may be that one's",
+  },
+  {
+    guarantee: "a fork is judged by our estimate where the host's fails",
+    file: "src/compaction/summarize.ts",
+    from: "estimate = estimateBy(options.estimate);",
+    to: "estimate = options.estimate ?? estimateBy();",
+    test: "compaction/summarize_test.ts",
+    named:
+      "whether a fork read the cache > is told where the host's estimate fails or is no number too, and nothing else changes by that",
+  },
+  {
+    guarantee: "a call that the provider runs for the AI SDK has no result of ours",
+    file: "src/compaction/shapes/ai_sdk.ts",
+    from: "    if (all.some(isTheirs)) return undefined;",
+    to: "    if (!all.some(isTheirs) && !all.length) return undefined;",
+    test: "compaction/history_test.ts",
+    named:
+      "a call that nobody answers any more > is left out with its answer where no result can be made in words, and that is said: of a tool that the provider runs for the AI SDK",
+  },
+  {
+    guarantee: "nothing is referred to that stands before a compaction of the API's own",
+    file: "src/residency.ts",
+    from: "if (COMPACTION.test(types.join())) byCall.clear(), asked.clear();",
+    to: "if (COMPACTION.test(types.join())) asked.clear();",
+    test: "residency_test.ts",
+    named:
+      "the tool results of a conversation > are none that stand before a compaction of the API's own: it shows the model nothing of what was before",
+  },
 ];
