@@ -23,6 +23,7 @@
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
 import type { DigestEvent } from "./events.ts";
+import { toDiskPath } from "./paths.ts";
 import { timeOf } from "./tool_use/digest_runs.ts";
 import { createDigester, type Pressure } from "./tool_use/digester.ts";
 import { openLedger } from "./tool_use/ledger.ts";
@@ -200,7 +201,8 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
     async middleware(call, next) {
       const outcome = await next(call);
       if (outcome && "result" in outcome) {
-        const { path, callId, programmatic, fresh } = call, tool = call.tool || "read";
+        const { callId, programmatic, fresh } = call, tool = call.tool || "read";
+        const path = toDiskPath(call.path, call.cwd) ?? call.path;
         const level = programmatic ? { topLevel: false } : {};
         accept({ callId, tool, result: outcome.result, path, ...level }, fresh);
       }

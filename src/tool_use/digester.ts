@@ -7,6 +7,8 @@
  * @module
  */
 
+import { disk } from "../files.ts";
+import { toDiskPath } from "../paths.ts";
 import { isSecretPath } from "../probe.ts";
 import { decide } from "./decide.ts";
 import { createDigestRuns, type RunParts, type RunSettings, timeOf, type Wanted } from "./digest_runs.ts";
@@ -81,6 +83,16 @@ const MAX_TOOL = 1_000;
 /** Bytes of results that are looked at in one turn of the event loop. */
 const BYTES_A_TURN = 1_000_000;
 
+/** Whether a path is that of a file with secrets, by its own name or by that of the file it leads to. */
+function leadsToSecrets(path: string): boolean {
+  if (isSecretPath(path)) return true;
+  try {
+    return isSecretPath(disk().realPath(toDiskPath(path, disk().cwd()) ?? ""));
+  } catch {
+    return false; // there is nothing
+  }
+}
+
 /** The digester of one session. */
 export function createDigester(settings: DigestSettings, parts: DigesterParts): Digester {
   const { model, topLevel, when, maxCallsPerSession: maxCalls } = settings;
@@ -151,7 +163,9 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
       bytes,
       minResultBytes: settings.minResultBytes,
       isExcluded: excluded.has(tool),
-      isSecret: [taken.path ?? "", ...pathsIn(taken.args)].some(isSecretPath),
+      get isSecret() {
+        return [taken.path ?? "", ...pathsIn(taken.args)].some(leadsToSecrets);
+      },
       isKnown: replaces ? store.isDone(callId) : store.isKnown(callId) || held.has(callId),
       hasModel: model !== undefined,
       calls: store.calls,

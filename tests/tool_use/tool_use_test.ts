@@ -1,7 +1,17 @@
 import { describe, it } from "node:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
 import process from "node:process";
+import { pathToFileURL } from "node:url";
 import { assert, assertEquals, assertMatch, assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { WaymarkError } from "../../src/errors.ts";
 import { fakeClock, scriptedModel } from "../../src/testing.ts";
@@ -136,6 +146,28 @@ describe("toolUseSummary()", () => {
         await digests.settled();
         assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 15 }]);
         assert(!readFileSync(join(root, ".summaries/tool-use/session-1.jsonl"), "utf8").includes("hunter2"));
+      });
+    });
+  });
+
+  it("never sends the result of a file with secrets that a link leads to, from wherever it is named", async () => {
+    await inFolder(async (root) => {
+      const secret = `PASSWORD=hunter2-${"x".repeat(20)}\n`.repeat(250), link = join(root, "plain.txt");
+      writeFileSync(join(root, ".env"), secret);
+      symlinkSync(join(root, ".env"), link);
+      await withDigests(always, {}, async ({ digests, model }) => {
+        const given = { tool: "bash", result: secret };
+        digests.accept({ ...given, callId: "1", path: link });
+        digests.accept({ ...given, callId: "2", args: { file_path: pathToFileURL(link).href } });
+        digests.accept({ ...given, callId: "3", args: { command: `cat '${link}' | head` } });
+        digests.accept({ ...given, callId: "4", args: [relative(process.cwd(), link)] });
+        const call: ReadCall = { path: "plain.txt", cwd: root, start: 1, callId: "5" };
+        await digests.middleware(call, () => Promise.resolve({ result: secret, annotations: [] }));
+        await digests.settled();
+        assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 5 }]);
+        digests.accept({ ...given, callId: "6", args: { path: join(root, "nothing.txt") } });
+        await digests.settled();
+        assertEquals(model.calls.length, 1);
       });
     });
   });
