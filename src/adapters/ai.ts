@@ -126,14 +126,15 @@ export function aiTool<Tool extends object>(
   const define = (key: keyof AnyTool, value: ToolFunction): void => {
     Object.defineProperty(wrapped, key, { value, enumerable: true, configurable: true, writable: true });
   };
-  const isStreaming = streams || Reflect.get(execute, Symbol.toStringTag) === "AsyncGeneratorFunction";
+  // To the SDK only what a plain function returns may be a stream, never what it promises.
+  const isPlain = !streams && !/^Async/.test(String(Reflect.get(execute, Symbol.toStringTag)));
   define(
     "execute",
     new Proxy((wrapped as AnyTool).execute!, {
       apply(run, self, given) {
         tellMessages(options.session, given[1]);
         const result: unknown = Reflect.apply(run, self, given);
-        return !isStreaming && result instanceof Promise ? result.then(lastOf) : result;
+        return isPlain && result instanceof Promise ? result.then(lastOf) : result;
       },
     }),
   );

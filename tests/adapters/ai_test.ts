@@ -148,6 +148,13 @@ describe("a tool that is wrapped", () => {
     assertEquals(await lastOf((async function* () {})()), undefined);
   });
 
+  it("gives what an async function promises as it is, though one could go through it, as a list of pages", () =>
+    guarding(async ({ waymark }) => {
+      const pages = Object.assign((async function* () {})(), { content: "all" });
+      const list = aiTool({ execute: async (_: Input): Promise<unknown> => await pages }, waymark, plain);
+      assertStrictEquals(await list.execute({ path: "short.md" }), pages);
+    }));
+
   it("throws what it threw, from execute and from toModelOutput", () =>
     guarding(async ({ waymark, path }) => {
       class Refused extends Error {}
