@@ -1,5 +1,5 @@
 /**
- * When a map is made: one run for a content, whoever asks, a deadline for it, and a pause after a failure.
+ * When a map is made: one run for a content, whoever asks, a deadline, and a pause after a failure.
  *
  * @module
  */
@@ -45,13 +45,14 @@ export function createRuns(options: MapsOptions): Runs {
   const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
   const runs = new Map<string, Run>();
 
-  /** One run under one deadline; a failure is remembered before the next has its turn. */
+  /** One run; a failure is remembered before the next has its turn. */
   const start = (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> =>
     file.hold(async (closed) => {
       const { signal, end } = createDeadline(timeoutMs, { signals: [state.stop, closed] });
-      let release: (() => void) | undefined;
+      let release: (() => void) | undefined, began = Infinity;
       const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
         release = await turns.take(inner);
+        began = performance.now();
         if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
         return await make(file, inner);
       };
@@ -64,16 +65,17 @@ export function createRuns(options: MapsOptions): Runs {
         const wanted = rank(summarizer.maker);
         return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, makeInTurn)).map;
       } catch (cause) {
+        const isCrowded = signal.aborted && performance.now() - began < timeoutMs / 2; // its turn came late or never
         const error = state.stop?.aborted
           ? failureOf(file, cause, "aborted", ABORTED)
           : closed.aborted
           ? failureOf(file, cause, "aborted", "it was closed meanwhile")
           : signal.aborted
-          ? failureOf(file, cause, "timeout", `no answer within ${timeoutMs / 1000} s`)
+          ? failureOf(file, cause, "timeout", `${isCrowded ? "no turn" : "no answer"} within ${timeoutMs / 1000} s`)
           : cause instanceof WaymarkError
           ? cause
           : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));
-        pauses.remember(file.hash, error);
+        if (!isCrowded) pauses.remember(file.hash, error);
         throw error;
       } finally {
         end();

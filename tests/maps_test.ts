@@ -300,6 +300,16 @@ describe("createMaps()", () => {
     assertEquals(await Promise.all(reads), ["timeout", "timeout", "timeout"]);
   });
 
+  it("does not take a crowd for a broken provider: what had no turn in time is tried again at once", async () => {
+    const model = summarizer(async () => (await sleep(350), summary));
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 600 } });
+    const files = await Promise.all(Array.from({ length: 6 }, (_, index) => load(`file ${index}`)));
+    const said = await Promise.all(files.map((file) => maps.get(file).then(() => "map", ({ message }) => message)));
+    assertEquals(said, ["map", ...Array(5).fill("Cannot summarize a.ts: no turn within 0.6 s")]);
+    assertEquals((await maps.get(files[1]!)).map.regions, [region]);
+    assertEquals((await maps.get(files[5]!)).map.regions, [region]);
+  });
+
   it("leaves a broken provider alone for all files: at once where the next must fail too, else after three strikes", async () => {
     for (const [status, expected] of [[401, 1], [403, 1], [404, 1], [500, 3], [529, 3], [400, 3]] as const) {
       const model = summarizer(() => {

@@ -1,6 +1,6 @@
 /** The whole guard with many readers at once, in one process and in many, some of which are killed. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -120,10 +120,10 @@ describe("many reads at once in one process", () => {
       const results = await Promise.all(Array.from({ length: 300 }, (_, index) => read({ path: `f${index}.ts` })));
       for (const [index, result] of results.entries()) {
         assertEquals([contentOf(result) === code(201 + index), rowsOf(result)], [true, []]);
-        assertStringIncludes(result, "no answer within 0.3 s");
+        assertMatch(result, /no (answer|turn) within 0.3 s/);
       }
       assert(all <= 8, `${all} requests`);
-      assertEquals(notices.length, 1);
+      assertEquals(notices.length, 2);
     }, { model, limits: { timeoutMs: 300 } });
   });
 
