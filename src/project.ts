@@ -143,7 +143,7 @@ export function createProject(options: ProjectOptions): Project {
     },
     async keep({ real }) {
       const base = findOwnRoot(), key = pathKey(real, base);
-      // Without a root the cache is in memory too, and says so.
+      // Without a root it is in memory too, and says so.
       return key === undefined && base !== undefined
         ? { key: real, cache: await outside() }
         : { key: key ?? real, cache: await cache() };

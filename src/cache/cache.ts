@@ -23,8 +23,8 @@ export interface OpenCacheOptions {
   /** The project's root. `undefined`: memory only. */
   readonly root: string | undefined;
   /**
-   * The SQLite driver. `"auto"` takes `@db/sqlite` where it loads with no prompt and no download, else `node:sqlite`. One
-   * asked for by name may fetch its library; `node:sqlite` stands in where it cannot be had. Default `"auto"`.
+   * The SQLite driver. One asked for by name may fetch its library; `node:sqlite` stands in where it cannot be had. Default
+   * `"auto"`.
    */
   readonly sqlite?: WantedDriver | undefined;
   /** Use a database that came by clone or copy: its words are somebody else's. Default false. */
@@ -48,7 +48,7 @@ const WRITES_PER_COUNT = 256, MOST_SEEN = 64;
 /** Paths pruned in one transaction: others must have their turn. A lease that ran out so long ago has no owner any more. */
 const PRUNED_AT_ONCE = 100, DEAD_LEASE_MS = 3_600_000;
 
-/** Opens the cache of a root, or one in memory where there can be none. Never rejects. */
+/** Opens the cache of a root, else one in memory. Never rejects. */
 export async function openCache(options: OpenCacheOptions): Promise<SummaryCache> {
   const { root, sqlite = "auto", trustForeignCache = false, busyTimeoutMs = 1000, onEvent: emit = () => {} } = options;
   const memory = memoryCache();
@@ -112,7 +112,7 @@ function diskCache(
   };
 
   let seenAt = "";
-  /** Maps as they were read, good for as long as nobody has written to this database. */
+  /** Maps as they were read, good until somebody writes to this database. */
   const seen = new Map<string, [FileMap, string]>();
   const recall = (path: string, hash: string): [FileMap, string] | undefined => {
     // The engine tells of the writes of other connections, not of one's own.

@@ -180,7 +180,7 @@ function begin(connection: Connection, emit: Emit): void {
   for (let moved = 0, refused = 0;;) {
     let verdict: Verdict, reason = "it is replaced over and over";
     try {
-      // Where one may be moving a database aside, a new one waits until the files beside the old one are gone too.
+      // Where one may be moved aside, a new one waits until the files beside the old one are gone too.
       const waits = isVoid(file) && disk().exists(lockOf(file));
       verdict = waits ? locked(connection, () => open(connection)) : open(connection);
     } catch (error) {

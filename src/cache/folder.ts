@@ -51,7 +51,7 @@ export function prepareFolder(root: string): string {
   return file;
 }
 
-/** Takes everybody else's access to a database and the files beside it. */
+/** Takes others' access to a database and the files beside it. */
 export function makeFilesPrivate(file: string): void {
   for (const path of [file, ...SIDES.map((side) => file + side)]) {
     const facts = factsOf(path);

@@ -32,7 +32,7 @@ export function glance(connection: Connection): Verdict {
   }
 }
 
-/** Closes what may be broken: nothing more can be done with it. */
+/** Closes what may be broken. */
 export function closeQuietly(database: SqliteDatabase | undefined): void {
   attempting()(() => database?.close());
 }

@@ -29,7 +29,7 @@ export interface DbSqliteOptions {
   readonly timeoutMs?: number;
 }
 
-/** As much of the package as is used: a type import would put it into everybody's module graph. */
+/** As much of it as is used: a type import would put the package into everybody's module graph. */
 interface Package {
   Database: new (path: string, options: { int64: boolean; parseJson: boolean; flags?: number }) => SqliteDatabase;
 }

@@ -1,7 +1,7 @@
 /**
  * SQLite through the runtime's own `node:sqlite`: Deno, Bun and Node alike, nothing to install, no FFI.
  *
- * Absent: pragmas, retries and any test of permissions. The cache does those.
+ * Absent: pragmas, retries, permissions: the cache sees to those.
  *
  * @example
  * ```ts
