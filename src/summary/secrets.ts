@@ -77,8 +77,8 @@ export async function maskSecrets(text: string): Promise<string> {
 
 /** Controls, but tabs and what breaks a line; what else shows nothing; both. */
 const CONTROL = /(?![\t\n\r])\p{Cc}/gu, HIDDEN = /[\p{DI}\p{Cf}]/gu, UNSEEN = /(?![\t\n\r])[\p{Cc}\p{DI}\p{Cf}]/gu;
-/** A character as JSON, program text and addresses write it, with the colour of a terminal it may begin: its last letter is no part of a word. */
-const ESCAPE = /(?:%[\da-f]{2}|\\(?:[0-3][0-7]{2}|[abefnrtv]|x[\da-f]{2}|u[\da-f]{4}))(?:\[[\d;]*m)?/gi;
+/** A character as JSON, program text and addresses write it, or the rest of a colour: its last letter is no part of a word. */
+const ESCAPE = /%[\da-f]{2}|\\(?:[0-3][0-7]{2}|[abefnrtv]|x[\da-f]{2}|u[\da-f]{4})|\[[\d;]*m/gi;
 
 /** Where secrets stand, in order, also those that are only seen without what shows nothing or is an escape. */
 async function findUnseen(rules: readonly Rule[], content: string): Promise<Range[]> {
