@@ -115,7 +115,7 @@ export const hostMutations: readonly Mutation[] = [
   {
     guarantee: "where no root of the client's can be used nothing is read",
     file: "src/mcp/roots.ts",
-    from: "if (mine === serial && isGarbled) named = [];",
+    from: "if (mine === serial && isGarbled) learn(mine, () => []);",
     to: "",
     test: "mcp/roots_test.ts",
     named: "that cannot be understood is no answer that narrows nothing",
