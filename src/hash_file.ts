@@ -1,8 +1,6 @@
 /**
  * SHA-256 of a file in flat memory, for when the bytes themselves are not needed.
  *
- * Loaded late: a first read hashes the bytes it has.
- *
  * @module
  */
 

@@ -11,7 +11,7 @@ import type { Clock } from "./types.ts";
 export interface Pauses {
   /** Throws while a content is left alone: what failed, and when it is tried again. */
   check(hash: string): void;
-  /** Takes note of a failure. What is nobody's fault (an abort, a used-up budget, this pause itself) is none. */
+  /** Takes note of a failure. An abort, a used-up budget, this pause and a file that cannot be read are none. */
   remember(hash: string, error: WaymarkError): void;
   /** A success: nothing is left alone any more but contents of their own. */
   clear(hash: string): void;
@@ -28,13 +28,17 @@ const STRIKES = 3;
 const HOPELESS = new Set([401, 403, 404]);
 /** Codes that are the provider's fault, not the content's. */
 const PROVIDERS: ReadonlySet<string> = new Set(["provider-error", "timeout", "no-key"]);
-/** Codes that are nobody's fault. */
-const NOBODYS: ReadonlySet<string> = new Set(["aborted", "budget", "backing-off"]);
+/** Codes that are nobody's fault, or the file's at that moment. */
+const NOBODYS: ReadonlySet<string> = new Set(
+  ["aborted", "budget", "backing-off", "not-found", "not-allowed", "not-text", "too-large"],
+);
 /** Most failures remembered. */
 const MAX_FAILURES = 1000;
 
-/** Makes the memory of failures; each counts for `forMs` milliseconds. */
-export function createPauses({ forMs, clock }: { forMs: number; clock: Pick<Clock, "now"> }): Pauses {
+/** Makes the memory of failures; each counts for `forMs`, but that a parser found nothing for ever. */
+export function createPauses(
+  { forMs, isParser, clock }: { forMs: number; isParser: boolean; clock: Pick<Clock, "now"> },
+): Pauses {
   const failures = new Map<string, Failure>();
   let strikes = 0, down: Failure | undefined;
   return {
@@ -49,7 +53,8 @@ export function createPauses({ forMs, clock }: { forMs: number; clock: Pick<Cloc
     },
     remember(hash, error) {
       if (NOBODYS.has(error.code)) return;
-      const failure = { until: clock.now() + forMs, error };
+      const until = isParser && error.code === "no-declarations" ? Infinity : clock.now() + forMs,
+        failure = { until, error };
       if (failures.size >= MAX_FAILURES) failures.delete(failures.keys().next().value!);
       failures.set(hash, failure);
       const faulty = PROVIDERS.has(error.code);

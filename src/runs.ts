@@ -40,8 +40,7 @@ export function createRuns(options: MapsOptions): Runs {
   const { timeoutMs = 60_000, retryAfterMs = 60_000, maxConcurrentCalls = 4 } = options.limits ?? {};
   const make = createMapMaker({ ...options, clock, onEvent: quiet(options.onEvent) });
   const byModel = rank(summarizer.maker) === rank("model:");
-  // A parser says the same of the same bytes for ever; a model may do better after a while.
-  const pauses = createPauses({ forMs: byModel ? retryAfterMs : Infinity, clock });
+  const pauses = createPauses({ forMs: retryAfterMs, isParser: !byModel, clock });
   const turns = createTurns(byModel ? maxConcurrentCalls : Infinity);
   const runs = new Map<string, Run>();
 

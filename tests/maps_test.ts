@@ -364,6 +364,26 @@ describe("createMaps()", () => {
     assertStringIncludes(error.message, "no declarations were found");
   });
 
+  it("tries again at once where it was the file that could not be read, and after a while where a parser broke", async () => {
+    let broken = true;
+    const parser = summarizer(() => {
+      if (broken) throw new Error("out of memory");
+      return summary;
+    }, "outline");
+    for (const code of ["not-found", "not-text", "too-large"] as const) {
+      const { maps } = setUp({ summarizer: summarizer(() => summary, "scanner") }), file = await load(`${code}\n`);
+      const gone = { ...file, content: () => Promise.reject(new WaymarkError(code, "Cannot read a.ts")) };
+      assertEquals((await assertRejects(() => maps.get(gone), WaymarkError)).code, code);
+      assertEquals((await maps.get(file)).map.regions, [region]);
+    }
+    const { maps, advance } = setUp({ summarizer: parser }), file = await load(code(300));
+    assertEquals(await maps.get(file).catch(failureReason), "internal");
+    broken = false;
+    assertEquals(await maps.get(file).catch(failureReason), "backing-off");
+    advance(60_000);
+    assertEquals((await maps.get(file)).map.regions, [region]);
+  });
+
   it("counts an entry of a lesser maker as a miss and replaces it, never the other way round", async () => {
     const cache = memoryCache(), file = await load(code(300), "a.ts", cache);
     const makers = ["scanner", "outline", "model:test"];

@@ -2,8 +2,7 @@
  * SQLite through `@db/sqlite`, Deno's FFI binding. Deno only.
  *
  * Promised: it never prompts; without the permissions it needs it rejects and says which. Its module is loaded when asked
- * for, so that nobody else downloads it. The native library is the one `DENO_SQLITE_PATH` names, else the package fetches
- * its own at the first load.
+ * for. The native library is the one `DENO_SQLITE_PATH` names, else the package fetches its own at the first load.
  *
  * @example
  * ```ts
