@@ -25,14 +25,14 @@ export type RenderDiff = typeof renderDiff;
 export function renderDiff(call: ReadCall, wanted: Wanted, conversation: Conversation): string | undefined {
   const shown = shownBefore(call, wanted, conversation);
   if (!shown) return undefined;
-  const { before, turn } = shown, { start, end } = wanted, now = wanted.text();
+  const { before, turns } = shown, turn = Math.max(...turns), { start, end } = wanted, now = wanted.text();
   const patch = structuredPatch("", "", before, whole(now), "", "", {
     context: CONTEXT,
     maxEditLength: MOST_EDITS,
   });
   if (!patch) return undefined;
   const range = `${clean(call.path)} lines ${start}-${end} of ${wanted.total()}`;
-  const since = turn === undefined ? "as shown earlier" : `as shown in turn ${turn}`;
+  const since = turns.length ? `as shown ${Math.min(...turns) < turn ? "by" : "in"} turn ${turn}` : "as shown earlier";
   // Of a part of the file lines may only have moved out of sight.
   const gone = start > 1 || end < wanted.total() ? "; what is marked - is no longer among them" : "";
   const head = patch.hunks.length
@@ -58,7 +58,7 @@ function shownBefore(
   { count = Infinity }: ReadCall,
   { file, hash, start }: Wanted,
   conversation: Conversation,
-): { before: string; turn: number | undefined } | undefined {
+): { before: string; turns: number[] } | undefined {
   for (const older of conversation.olderVersions({ file, hash })) {
     const end = Math.min(start + count - 1, older.lines);
     const held = end >= start ? conversation.resident({ file, hash: older.hash, start, end }) : undefined;
@@ -68,7 +68,7 @@ function shownBefore(
       given.text.replace(/\n$/, "").split("\n").forEach((line, index) => lines[given.start + index - start] = line);
     }
     const before = lines.slice(0, end - start + 1).map((line) => `${line}\n`).join("");
-    return { before, turn: conversation.turn ? Math.max(...held.map(({ turn }) => turn)) : undefined };
+    return { before, turns: conversation.turn ? held.map(({ turn }) => turn) : [] };
   }
   return undefined;
 }

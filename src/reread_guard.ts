@@ -48,7 +48,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
       start: wanted.start,
       end: wanted.end,
       lines,
-      turn: conversation.turn ? Math.max(...held.map((given) => given.turn)) : undefined,
+      turns: conversation.turn ? held.map((given) => given.turn) : [],
       isGuess: conversation.untracked,
       shownAs: names.includes(path) ? undefined : names.at(-1),
     });
@@ -73,7 +73,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
     return answer(call, "diff", { text, lines: wanted.total(), wanted, instead: wanted.text() });
   };
 
-  /** Notes what the text of a result really gave; how to take that back. */
+  /** Notes what a result really gave; how to take that back. */
   const record = (call: ReadCall, wanted: Wanted, given: string, conversation: Conversation) => {
     const { file, hash, start } = wanted, text = wanted.text(), shown = exactLines(given, text, nameOf(call));
     if (shown === 0) return undefined;
@@ -149,21 +149,22 @@ interface ReferenceFacts extends LineSpan {
   readonly path: string;
   /** How many lines the file has. */
   readonly lines: number;
-  /** The turn in which the last of them was shown, where turns are counted. */
-  readonly turn: number | undefined;
-  /** Nobody says whether they are still there. */
+  /** The turns in which they were shown, where turns are counted. */
+  readonly turns: readonly number[];
+  /** Nobody says what leaves. */
   readonly isGuess: boolean;
-  /** The name under which they were shown, where it is another one. */
+  /** The name they were shown under, where it is another. */
   readonly shownAs: string | undefined;
 }
 
-function renderReference({ path, start, end, lines, turn, isGuess, shownAs }: ReferenceFacts): string {
+function renderReference({ path, start, end, lines, turns, isGuess, shownAs }: ReferenceFacts): string {
+  const turn = Math.max(...turns), by = Math.min(...turns) < turn ? "by " : "";
   const range = start === end ? `line ${start} of ${lines} is` : `lines ${start}-${end} of ${lines} are`;
   const since = isGuess
     ? "since an earlier read"
-    : turn === undefined
-    ? "and shown earlier"
-    : `since turn ${turn}, shown then`;
+    : turns.length
+    ? `since turn ${turn}, shown ${by}then`
+    : "and shown earlier";
   const name = shownAs === undefined ? "" : ` as ${clean(shownAs)}`;
   const wayOut = isGuess ? "; if you no longer have it, make the same call again" : "";
   return `[waymark reference: ${clean(path)} ${range} unchanged ${since}${name}${wayOut}]`;
@@ -190,7 +191,7 @@ function wantedOf(call: ReadCall, { real, hash, bytes }: Snapshot, conversation:
   };
 }
 
-/** The lines of a range, of results that hold them together. */
+/** The lines of a range in results that hold them. */
 export function heldText(held: readonly Given[], { start, end }: LineSpan): string {
   let text = "", next = start;
   for (const given of held.toSorted((one, other) => one.start - other.start)) {

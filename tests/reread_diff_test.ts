@@ -388,6 +388,18 @@ describe("who is told of a change", () => {
       assertStringIncludes(part, "lines 1-19 of 80 are as shown in turn 2; the file has changed elsewhere");
     }));
 
+  it("is told by which turn all was shown, where that was not in one", () =>
+    talking(async ({ session, read, write }) => {
+      write(join(LINES));
+      for (const [offset, limit] of [[1, 40], [41, 40]]) {
+        session.nextTurn();
+        await read({ offset: offset!, limit: limit! });
+      }
+      write(join(LINES.with(10, "second")));
+      session.nextTurn();
+      assertStringIncludes(await read(), "what is not listed is as shown by turn 2]");
+    }));
+
   it("gets it from lines that several results hold together", () =>
     talking(async ({ session, read, write }) => {
       write(join(LINES));

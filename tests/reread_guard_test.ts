@@ -104,7 +104,7 @@ describe("a read whose lines were all shown, unchanged", () => {
       assertEquals(await read({ path: "a.ts", offset: 36, limit: 2 }), linesOf(TEXT, 36, 37));
     }));
 
-  it("names the latest turn in which any of them was shown", () =>
+  it("names the latest turn in which any of them was shown, and says so where others were before", () =>
     talking(async ({ folder, session, read }) => {
       put(folder, "a.ts", TEXT);
       for (const offset of [1, 21]) {
@@ -112,7 +112,14 @@ describe("a read whose lines were all shown, unchanged", () => {
         await read({ path: "a.ts", offset, limit: 20 });
       }
       session.nextTurn();
-      assertStringIncludes(await read({ path: "a.ts", limit: 40 }), "lines 1-40 of 60 are unchanged since turn 2");
+      assertStringIncludes(
+        await read({ path: "a.ts", limit: 40 }),
+        "lines 1-40 of 60 are unchanged since turn 2, shown by then]",
+      );
+      assertStringIncludes(
+        await read({ path: "a.ts", offset: 25, limit: 3 }),
+        "lines 25-27 of 60 are unchanged since turn 2, shown then]",
+      );
     }));
 
   it("is known by the file's own path, however the call names it, and tells the name it was shown under", () =>
@@ -162,7 +169,9 @@ describe("a read whose lines were all shown, unchanged", () => {
               limit,
             });
             assert(isReference(result), result);
-            sizes.set(result, encode(result.replace(file, "")).length);
+            for (const text of [result, result.replace("shown then", "shown by then")]) {
+              sizes.set(text, encode(text.replace(file, "")).length);
+            }
           }
         }
       }

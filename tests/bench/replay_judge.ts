@@ -183,7 +183,7 @@ const FORMS: readonly [kind: Statement["kind"], form: RegExp][] = [
   ["reference", /^\[waymark reference: (?<path>.+) is unchanged, shown above\]$/],
   [
     "reference",
-    /^\[waymark reference: (?<path>.+) lines? (?<from>\d+)(?:-(?<to>\d+))? of (?<of>\d+) (?:is|are) unchanged (?:since turn (?<turn>\d+), shown then|and shown earlier)\]$/,
+    /^\[waymark reference: (?<path>.+) lines? (?<from>\d+)(?:-(?<to>\d+))? of (?<of>\d+) (?:is|are) unchanged (?:since turn (?<turn>\d+), shown (?:by )?then|and shown earlier)\]$/,
   ],
   [
     "map reference",
@@ -195,7 +195,7 @@ const FORMS: readonly [kind: Statement["kind"], form: RegExp][] = [
   ],
   [
     "diff",
-    /^\[waymark diff: (?<path>.+) lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (?<turn>\d+)|earlier)(?:; the file has changed elsewhere|; what is marked - is no longer among them)?\]\n/,
+    /^\[waymark diff: (?<path>.+) lines (?<from>\d+)-(?<to>\d+) of (?<of>\d+) (?:have changed; what is not listed is|are) as shown (?:(?:in|by) turn (?<turn>\d+)|earlier)(?:; the file has changed elsewhere|; what is marked - is no longer among them)?\]\n/,
   ],
   ["notice", /^\[waymark notice: /],
 ];

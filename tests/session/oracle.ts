@@ -106,24 +106,27 @@ export interface Reference {
   readonly end: number;
   readonly total: number;
   readonly turn: number | undefined;
+  /** Some of the lines were shown before that turn. */
+  readonly isBy: boolean;
   readonly shownAs: string | undefined;
 }
 
 const WORDS =
-  /^\[waymark reference: (.*) (?:line (\d+) of (\d+) is|lines (\d+)-(\d+) of (\d+) are) unchanged (?:since turn (\d+), shown then|and shown earlier)(?: as (.*))?\]$/;
+  /^\[waymark reference: (.*) (?:line (\d+) of (\d+) is|lines (\d+)-(\d+) of (\d+) are) unchanged (?:since turn (\d+), shown (by )?then|and shown earlier)(?: as (.*))?\]$/;
 const MAP_WORDS =
   /^\[waymark reference: PARTIAL, lines (\d+)-(\d+) of (\d+); the whole map was given (?:in turn (\d+)|earlier), unchanged(?:\. Next lines: .*)?\]$/;
 
 export function parseReference(text: string): Reference | undefined {
   const found = WORDS.exec(text);
   if (!found) return undefined;
-  const [, path, line, totalOfOne, start, end, total, turn, shownAs] = found;
+  const [, path, line, totalOfOne, start, end, total, turn, by, shownAs] = found;
   return {
     path: path!,
     start: Number(line ?? start),
     end: Number(line ?? end),
     total: Number(totalOfOne ?? total),
     turn: turn ? Number(turn) : undefined,
+    isBy: by !== undefined,
     shownAs,
   };
 }
@@ -143,7 +146,7 @@ export function checkReference(
     ids: boolean;
   },
 ): void {
-  const { start, end, total, turn, shownAs } = reference, { file, lines } = expected;
+  const { start, end, total, turn, isBy, shownAs } = reference, { file, lines } = expected;
   hold(reference.path === path, "the reference names another path", { reference, path });
   hold(total === lines.length, "the reference counts other lines", { reference, lines: lines.length });
   hold(start === expected.start && end === expected.end, "the reference is to other lines than asked for", {
@@ -172,6 +175,9 @@ export function checkReference(
   for (let line = start; line <= end; line++) {
     hold(seen.has(line), `FALSE REFERENCE: line ${line} does not stand in the conversation`, { reference, file });
     all.push(...seen.get(line)!);
+    if (!ids || !counted) continue;
+    const isShown = seen.get(line)!.some((given) => isBy ? given.turn <= turn! : given.turn === turn);
+    hold(isShown, `FALSE REFERENCE: line ${line} was not shown in that turn`, { reference, file });
   }
   if (!ids) return;
   if (counted) {
@@ -203,7 +209,7 @@ export function parseDiff(
 ): { start: number; end: number; total: number; turn: number | undefined; hunks: Hunk[] } {
   const [head = "", ...body] = text.split("\n");
   const found =
-    /^\[waymark diff: .* lines (\d+)-(\d+) of (\d+) (?:have changed; what is not listed is|are) as shown (?:in turn (\d+)|earlier)/
+    /^\[waymark diff: .* lines (\d+)-(\d+) of (\d+) (?:have changed; what is not listed is|are) as shown (?:(?:in|by) turn (\d+)|earlier)/
       .exec(head);
   hold(found && body.pop() === "[end of waymark diff]", "the difference is not framed", text);
   const hunks: { at: number; was: number; rows: Hunk["rows"][number][] }[] = [];
