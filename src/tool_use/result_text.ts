@@ -54,8 +54,9 @@ export function textOf(captured: unknown): ResultText {
       const text = texts.length === 1 ? withoutEnvelope(texts[0]!) : texts.join("\n");
       return { text, facts: facts.join("\n") };
     }
-    const data = copy(captured, { left: LATER, isLast: true }, 0);
-    return { text: data === undefined || data === null ? "" : jsonOf(data), facts: "" };
+    const allowance: Allowance = { left: LATER, isLast: true }, data = copy(captured, allowance, 0);
+    const text = data === undefined || data === null ? "" : jsonOf(data);
+    return { text: text && allowance.isCut ? `${text}\n[more of it is left out here]` : text, facts: "" };
   } catch {
     return { text: "", facts: "" };
   }
@@ -153,24 +154,39 @@ function isOpaque(value: object): boolean {
     (Symbol.iterator in value && !Array.isArray(value)) || "next" in value && typeof value.next === "function";
 }
 
-/** A copy of plain data, so far as the allowance goes; beyond it the data itself, or nothing where this is the last look. */
-function copy(value: unknown, allowance: { left: number; readonly isLast: boolean }, depth: number): unknown {
+/** How much is copied. */
+interface Allowance {
+  /** So many values more. */
+  left: number;
+  /** Nobody will look again: what is beyond is left out. */
+  readonly isLast: boolean;
+  /** Something was. */
+  isCut?: boolean;
+}
+
+/** A copy of plain data, so far as the allowance goes; beyond it the data itself, or an ellipsis where this is the last look. */
+function copy(value: unknown, allowance: Allowance, depth: number): unknown {
   if (typeof value === "string") return allowance.isLast ? withoutBase64(value) : value;
   if (typeof value === "bigint") return String(value);
   if (typeof value === "function" || typeof value === "symbol") return undefined;
   if (typeof value !== "object" || value === null) return value;
-  if (allowance.left <= 0 || depth > DEEPEST) return allowance.isLast ? undefined : value;
+  const beyond = (part: unknown): unknown => allowance.isLast ? (allowance.isCut = true, part) : value;
+  if (depth > DEEPEST || (allowance.left <= 0 && !allowance.isLast)) return beyond("…");
   if ("toISOString" in value) return Number.isNaN(Number(value)) ? undefined : String(value);
   if (value instanceof Error) return String(value);
   if (isOpaque(value)) return undefined;
   if (Array.isArray(value)) {
-    allowance.left -= value.length;
-    if (allowance.left < 0 && !allowance.isLast) return value;
-    return value.slice(0, LATER).map((item) => copy(item, allowance, depth + 1) ?? null);
+    if (!allowance.isLast && allowance.left < value.length) return value;
+    const items: unknown[] = [];
+    for (let at = 0; at < value.length; at++) {
+      if (--allowance.left < 0 && allowance.isLast) return beyond(items);
+      items.push(copy(value[at], allowance, depth + 1) ?? null);
+    }
+    return items;
   }
   const fields: [string, unknown][] = [];
   for (const name of Object.keys(value)) {
-    if (--allowance.left < 0) return allowance.isLast ? Object.fromEntries(fields) : value;
+    if (--allowance.left < 0) return beyond(Object.fromEntries(fields));
     const field = own(value, name);
     // What stands beside a text is rarely looked at, and only to name its fields may take longer than all the rest.
     const item = BESIDE.has(name) && !allowance.isLast ? field : copy(field, allowance, depth + 1);

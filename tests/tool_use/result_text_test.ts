@@ -1,5 +1,5 @@
 import { describe, it } from "node:test";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { capture, textOf } from "../../src/tool_use/result_text.ts";
 
@@ -64,6 +64,20 @@ describe("the text of a result", () => {
     const log = 'one\n\u001b[31mtwo\u001b[0m\t"three\\n"\r\n\b\f\u0001 é';
     assertEquals(read({ log }), '{"log":"one\n\u001b[31mtwo\u001b[0m\t\\"three\\\\n\\"\r\n\b\f\u0001 é"}');
     assertEquals(read({ ["a\nb"]: ["\n"] }), '{"a\nb":["\n"]}');
+  });
+
+  it("is the beginning of very much data, with words for what is left out, and nothing made up in its place", () => {
+    const some = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `n${id}`, tags: ["a", { b: 1 }] }));
+    for (const result of [some, { rows: some }, [some.slice(0, 9000), some], { ...some }, new Array(60_000).fill(1)]) {
+      const text = read(result), [data, words] = text.split("\n");
+      assert(!text.includes("null"), text.slice(-200));
+      assertEquals(words, "[more of it is left out here]");
+      JSON.parse(data!);
+    }
+    assert(!read({ rows: some.slice(0, 5000) }).includes("left out"));
+    let deep: unknown = "bottom";
+    for (let depth = 0; depth < 20; depth++) deep = { depth, deep };
+    assertStringIncludes(read(deep), "left out");
   });
 
   it("is JSON where data is more than texts: nothing of it is lost", () => {
