@@ -167,12 +167,12 @@ function blockAnswer({ text }: Annotation, like: readonly unknown[]): unknown[] 
   return [type === undefined ? { text } : { type, text }];
 }
 
-/** Whether a value is a text or the most of it, or stands for it by its name: of a short one a schema may allow few values. */
+/** Whether a value is a text or the most of it, or stands for it by its name. */
 function holdsText(key: string, value: unknown, text: string): boolean {
   return typeof value === "string" && value.length * 2 > text.length && (key === "content" || text.includes(value));
 }
 
-/** Whether an object has no other names: what a host makes of those cannot be made up. */
+/** Whether an object has no other names. */
 function isSubset(object: Fields, names: readonly string[]): boolean {
   return Reflect.ownKeys(object).every((key) => names.includes(key as string));
 }

@@ -75,8 +75,7 @@ let skipped = 0;
 
 /**
  * Goes on behind the endings of `count` lines, or to the end: where that is, and how many endings there were. A search for
- * each ending costs a process nothing to begin with; a loop is faster on short lines once it is compiled, which takes
- * milliseconds.
+ * each ending costs nothing to begin with; a loop is faster on short lines once it is compiled.
  */
 function skipLines(bytes: Uint8Array, at: number, count: number): Place {
   return ++skipped > 8 ? skipByWords(bytes, at, count) : skipBySearch(bytes, at, count);
@@ -137,7 +136,7 @@ export interface LineWindowOptions {
   readonly maxBytes?: number;
 }
 
-/** `count` lines from `start`, read in chunks no further than needed: cost and memory follow the window, not the file. */
+/** `count` lines from `start`, read in chunks no further than needed: memory follows the window, not the file. */
 export function lineWindow(
   reader: ByteReader,
   start: number,

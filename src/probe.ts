@@ -104,7 +104,7 @@ export function isSecretPath(path: string): boolean {
 
 let hints: readonly string[] | undefined;
 
-/** Words of which every path that one of the globs matches has one: most paths are done with after one cheap look. */
+/** Words of which every path that a glob matches has one: most paths are done with after a cheap look. */
 function hintsOf(globs: readonly string[]): readonly string[] {
   return globs.flatMap((glob) => /^\W*\{([^}]*)\}/.exec(glob)?.[1]?.split(",") ?? /\w+/.exec(glob) ?? "");
 }

@@ -144,7 +144,7 @@ function diskCache(
     return rows.length;
   };
 
-  /** Within a transaction: replaces an entry and its regions, unless a better maker's is there or this is none. */
+  /** In a transaction: replaces an entry and its regions, unless a better maker's is there or this is none. */
   const store = (path: string, map: FileMap, force = false): boolean => {
     const clean = cleanMap(map), present = query(SQL.version).get(path, map.hash);
     if (!clean || present && !force && (present["rank"] as number) > rank(map.maker)) return false;
