@@ -138,13 +138,13 @@ function* regionsOf(all: readonly Open[], merges: boolean): Generator<void, Regi
   for (const [at, item] of all.entries()) {
     if (at % STEP === 0) yield;
     while (outer.length && outer.at(-1)!.depth >= item.depth) outer.pop();
-    const { kind, atLeast = 1 } = item.found, holder = outer.at(-1), last = kept.at(-1);
+    const { kind, name, atLeast = 1 } = item.found, holder = outer.at(-1), last = kept.at(-1);
     outer.push(item);
     item.name = told(item.name, kind);
     if (!item.name || item.end - item.start + 1 < atLeast) continue;
-    const isInner = isFunction(item.found) && holder && isFunction(holder.found);
-    if (isInner && holder.end - holder.start < LONG_FUNCTION) continue;
-    if (merges && isFunction(item.found) && last?.name === item.name && last.depth === item.depth) last.end = item.end;
+    const isCalled = isFunction(item.found);
+    if (isCalled && holder && isFunction(holder.found) && holder.end - holder.start < LONG_FUNCTION) continue;
+    if (merges && isCalled && last?.found.name === name && last.depth === item.depth) last.end = item.end;
     else kept.push(item);
   }
   return kept.map(({ start, end, note, name, found: { kind } }) => ({
@@ -153,8 +153,7 @@ function* regionsOf(all: readonly Open[], merges: boolean): Generator<void, Regi
     kind,
     name,
     note,
-  }))
-    .sort((a, b) => a.start - b.start || b.end - a.end);
+  })).sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
 /** Whether a name is text, not a word of code. */

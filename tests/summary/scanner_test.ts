@@ -203,6 +203,12 @@ describe("names and notes of the scanner", () => {
     }
   });
 
+  it("keep functions apart whose names are not told", () => {
+    const [one, two] = ["a", "b"].map((end) => `f${"a1B2c3D4e5F6".repeat(3)}${end}`);
+    const text = `function ${one}() {\n  a;\n}\nfunction ${two}() {\n  b;\n}\nfunction ${two}(c) {\n  d;\n}\n`;
+    assertEquals(names(scan(text, "ts")), ["1-3 …", "4-9 …"]);
+  });
+
   it("hold no key that a control or what shows nothing splits", () => {
     for (const gap of ["\u0001", "\b", "\u007f", "\u0080", "\u0085", "\u009f", "\u200b", "\u034f"]) {
       for (const key of Object.values(keys)) {
