@@ -61,9 +61,9 @@ export function summarizeFileTool(files: FileSummaries, words: ToolWords = {}): 
       additionalProperties: false,
     },
     async execute(args, { signal, abortSignal, cwd } = {}) {
-      const { path, line = 0 } = args,
+      const { path, line = 0, action: wanted } = args ?? {} as typeof args,
         given = signal ?? abortSignal,
-        action = args.action ?? "summarize",
+        action = wanted ?? "summarize",
         asked = { cwd, signal: given instanceof AbortSignal ? given : undefined };
       const wrong = typeof path !== "string" || path === ""
         ? 'map a file: "path" is missing'

@@ -154,6 +154,8 @@ describe("summarizeFileTool(): the actions", () => {
     for (
       const [args, words] of [
         [{}, '"path" is missing'],
+        [undefined, '"path" is missing'],
+        [null, '"path" is missing'],
         [{ path: "" }, '"path" is missing'],
         [{ path: 7 }, '"path" is missing'],
         [{ path: "a.ts", action: "delete" }, '"summarize", "lookup" or "refresh"'],
