@@ -56,7 +56,7 @@ import { resultCases } from "./conformance/result_cases.ts";
 import { textCases } from "./conformance/text_cases.ts";
 import { turnCases } from "./conformance/turn_cases.ts";
 import type { ConformanceHost, TestFunction } from "./conformance/types.ts";
-import { inWorld } from "./conformance/world.ts";
+import { hasOffset, inWorld } from "./conformance/world.ts";
 
 const cases: readonly Case[] = [
   ...rangeCases,
@@ -81,8 +81,9 @@ export function conformance(test: TestFunction, host: ConformanceHost): void {
   const cannot = new Map(Object.entries(host.cannot ?? {}));
   const unknown = [...cannot.keys()].filter((name) => !conformanceCases.includes(name));
   if (unknown.length) throw new TypeError(`Cannot test ${host.name}: no case is called ${unknown.join(", ")}`);
-  for (const { name, needsTool, run } of cases) {
-    const reason = cannot.get(name) ?? (needsTool && host.ownTool ? "the host reads with its own tool" : undefined);
+  const own = host.ownTool && "the host reads with its own tool", top = !hasOffset(host) && "its reads begin at line 1";
+  for (const { name, needsTool, needsOffset, run } of cases) {
+    const reason = cannot.get(name) ?? ((needsTool && own) || (needsOffset && top) || undefined);
     if (reason === undefined) test(`${host.name}: ${name}`, () => inWorld(host, run));
     else (test.skip ?? test.ignore)?.(`${host.name}: ${name} (${reason})`, () => {});
   }

@@ -12,6 +12,8 @@ export interface Case {
   readonly name: string;
   /** The host must take a read tool of the suite's own. Default false. */
   readonly needsTool?: boolean;
+  /** The host's reads must be able to begin at any line. Default false. */
+  readonly needsOffset?: boolean;
   /** Rejects where the host fails it. */
   run(world: World): Promise<void>;
 }

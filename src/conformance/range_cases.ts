@@ -59,9 +59,9 @@ export const rangeCases: readonly Case[] = [
   },
   {
     name: "a long range is shortened from its own first line, and told in the file's own numbers",
+    needsOffset: true,
     async run(world) {
       const path = await world.write("long.ts", code(1000)), args = world.args(path, { start: 301, count: 500 });
-      if (world.host.dialect.parse(args)?.start !== 301) return; // the host cannot begin elsewhere than at line 1
       const { text } = await world.one(args);
       assert.deepEqual(linesOf(text), span(301, 500));
       assert.match(notesOf(text), /PARTIAL, lines 301-500 of 1000/);

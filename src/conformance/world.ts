@@ -114,6 +114,15 @@ function argsFor(
   return count < 1000 ? dialect.apply(whole, { path, start: 1, count: ALL }) : whole;
 }
 
+/** Whether its reads can begin at any line. Where that cannot be told, the case itself says why. */
+export function hasOffset(host: ConformanceHost): boolean {
+  try {
+    return host.dialect.parse(argsFor(host, "/a.ts", { start: 301, count: 500 }))?.start === 301;
+  } catch {
+    return true;
+  }
+}
+
 function parsed(host: ConformanceHost, args: Record<string, unknown>): string | undefined {
   return (host.dialect.parse(args) ?? host.dialect.parse({ ...args, command: "view" }))?.path;
 }
