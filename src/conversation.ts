@@ -22,7 +22,7 @@ const MAX_TEXT = 8 << 20;
 /** Most references, of which a repeat is insistence; and most reads, for an equal one of their turn. */
 const MAX_REFERRED = 512, MAX_ASKED = 4096;
 
-/** The one kind of session there is. What is beyond {@linkcode Session} is for the guards. */
+/** The one kind of session. What is beyond {@linkcode Session} is for the guards. */
 export class Conversation implements Session {
   readonly id: string | undefined;
   readonly untracked: boolean;
@@ -34,6 +34,8 @@ export class Conversation implements Session {
   readonly #given = new Map<string, Given[]>();
   readonly #referred = new Map<string, Referred>();
   readonly #asked = new Map<string, Asked>();
+  readonly #numberOf = new WeakMap<Given, number>();
+  #numbers = 0;
 
   constructor(state: Omit<SessionState, "version" | "id"> & { readonly id: string | undefined }) {
     this.id = state.id;
@@ -88,11 +90,11 @@ export class Conversation implements Session {
 
   toJSON(): SessionState {
     const { id, untracked } = this;
-    const given = this.#all(), referred = [...this.#referred.values()];
+    const given = [...this.#given.values()].flat(), referred = [...this.#referred.values()];
     return { version: 1, ...(id === undefined ? {} : { id }), turn: this.#turn, untracked, given, referred };
   }
 
-  /** A read goes to the tool, or is answered. Equal ones at once, or in one turn, know of each other from then on. */
+  /** A read goes to the tool, or is answered. Equal ones at once, or in one turn, know of each other then. */
   ask(call: ShortenedCall, key: string = this.#keyOf(call)): Asked {
     const equal = this.#asked.get(key), asked = equal ?? { isVoid: false, running: 0 };
     if (equal) equal.takeBack?.(), equal.isVoid = true;
@@ -127,10 +129,12 @@ export class Conversation implements Session {
   }
 
   /** Notes what a result gave in this turn; how to take that back where the result goes nowhere. */
-  record({ callId, ...result }: Omit<Given, "turn" | "callId"> & { callId: string | undefined }): () => void {
-    const given = { ...result, turn: this.#turn, ...(callId === undefined ? {} : { callId }) };
+  record({ file, callId, ...result }: Omit<Given, "turn" | "callId"> & { callId: string | undefined }): () => void {
+    const given = { file, ...result, turn: this.#turn, ...(callId === undefined ? {} : { callId }) };
     this.#add(given);
-    return () => this.#keep((other) => other !== given, given.file);
+    const number = this.#numbers++; // what has made room is not kept for this
+    this.#numberOf.set(given, number);
+    return () => this.#keep((other) => this.#numberOf.get(other) !== number, file);
   }
 
   #add(given: Given): void {
@@ -201,30 +205,26 @@ export class Conversation implements Session {
     if (this.#turn && !call.shortened?.asked) this.ask(call, read);
   }
 
-  /** Whether a read repeats, in the same or the next turn, one that was answered by a reference. Asked once. */
+  /** Whether a read repeats, in the same or the next turn, one that a reference answered. Asked once. */
   insists(call: ReadCall): boolean {
     return this.#referred.size > 0 && this.#referred.delete(this.#keyOf(call));
   }
 
-  /** Whether a read asks for lines that were just answered by a reference, and others with them. */
+  /** Whether a read asks for lines that a reference just answered, and others with them. */
   isNudged({ file, start, end }: Omit<Version, "hash">): boolean {
     const isWithin = (other: Referred): boolean => other.file === file && start <= other.start && other.end <= end;
     return [...this.#referred.values()].some(isWithin);
   }
 
-  /** What was given in this very turn the model has not read yet. Where nobody counts turns it is taken to have. */
+  /** What this very turn gave the model has not read yet. Where nobody counts turns it is taken to have. */
   #isRead({ turn }: Given): boolean {
     return this.#turn === 0 || turn < this.#turn;
   }
 
-  /** What a read asks for; of one that was shortened, what was asked for: to repeat that one is to repeat it. */
+  /** What a read asks for; of a shortened one, what was asked for: to repeat that is to repeat it. */
   #keyOf(call: ShortenedCall): string {
     const { path, cwd = "", start, count = "" } = call.shortened?.whole ?? call;
     return `${cwd}\0${path}\0${start}\0${count}`;
-  }
-
-  #all(): Given[] {
-    return [...this.#given.values()].flat();
   }
 
   #keep(isThere: (given: Given) => boolean, only?: string): void {

@@ -1,8 +1,8 @@
 /**
  * The re-read guard: lines that stand in this conversation already, unchanged, come back as one line.
  *
- * Promised: a reference is given only for lines that a result of this conversation holds, at the very bytes the file has now;
- * whoever asks again gets them. Whatever it cannot find out means that the read goes on as asked.
+ * Promised: a reference is given only for lines that a result of this conversation holds, at the bytes the file has now; who
+ * asks again gets them. Whatever it cannot find out means that the read goes on as asked.
  *
  * @module
  */
@@ -56,7 +56,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
     return { ...outcome, stands: (given) => isAll(given, call, wanted) };
   };
 
-  /** What changed, in place of the lines that came back, where all of them were shown and the change is small. */
+  /** What changed, in place of lines that came back, where all were shown and the change is small. */
   const differ = async (
     call: ReadCall,
     wanted: Wanted,
@@ -132,7 +132,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
   };
 }
 
-/** Whether a text holds all the lines that a read asks for, and, where it asks for the rest of the file, no more. */
+/** Whether a text holds all the lines of a read, and, where it asks for the rest of the file, no more. */
 function isAll(given: string, call: ReadCall, wanted: Wanted): boolean {
   const { start, end } = wanted, lines = end - start + 1;
   if (exactLines(given, wanted.text(), nameOf(call)) < lines) return false;

@@ -43,7 +43,7 @@ function isOfHost(line: string, name: string): boolean {
   return HOST.test(line) || (name !== "" && line.includes(name) && !COMMENT.test(line));
 }
 
-/** What is before certain lines in a text that holds them one after another; `undefined` where it does not. */
+/** What is before lines in a text that holds them one after another; `undefined` where it does not. */
 function linesBefore(framed: string, whole: string): string | undefined {
   const at = framed.indexOf(`\n${whole}\n`);
   return at < 0 ? undefined : framed.slice(1, at + 1);
@@ -83,7 +83,7 @@ const COMPACTION = /(?:^|[,.])compaction(?:_summary)?(?:,|$)/;
 /** So deep messages and results nest, and so many objects are looked at. */
 const DEPTH = 8, MOST = 1 << 20;
 
-/** Finds every tool result in a list of messages, whatever shape they have. Never throws. */
+/** Finds every tool result in messages, whatever shape they have. Never throws. */
 export function toolResults(messages: readonly unknown[]): ToolResults {
   const byCall = new Map<string, Result>(), asked = new Map<string, string>(), seen = new Set<object>();
   const byPath = new Map<string, Result>();
@@ -141,7 +141,7 @@ function idAmong(object: object, names: readonly string[]): string | undefined {
   return names.map((name) => given[name]).find((id) => typeof id === "string") as string | undefined;
 }
 
-/** One tool result, or all of them. Most hold a text as it was given; only else are gutters and JSON looked through. */
+/** One tool result, or all. Most hold a text as it was given; only else are gutters and JSON looked through. */
 class Result {
   readonly texts: readonly string[];
   #plain: Texts | undefined;
@@ -162,7 +162,7 @@ class Result {
   }
 }
 
-/** Texts, ready to be looked through. */
+/** Texts to be looked through. */
 class Texts {
   readonly #framed: readonly string[];
   #byHead: Map<string, string[]> | undefined;

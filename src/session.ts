@@ -1,5 +1,5 @@
 /**
- * How a session begins: anew, or where a conversation left off; which calls belong to it, and the guard that asks it.
+ * How a session begins, anew or where a conversation left off; which calls belong to it; the guard that asks it.
  *
  * @module
  */
@@ -44,7 +44,7 @@ export function createSession(options: SessionOptions = {}): Session {
   });
 }
 
-/** The conversation a call belongs to: its own session's, else the one given; none where the call names another. */
+/** The conversation of a call: its own session's, else the one given; none where the call names another. */
 export function conversationOf(call: ReadCall, session: Session | undefined): Conversation | undefined {
   const { sessionId } = call, own = call.session instanceof Conversation ? call.session : session;
   if (!(own instanceof Conversation)) return undefined;
@@ -71,7 +71,7 @@ export function rereadGuard(options: RereadGuardOptions = {}): Middleware {
   return rereads({ ...rest, project, conversationOf: (call) => conversationOf(call, session) });
 }
 
-/** The re-read guard over a project and its conversations. It is loaded when a read first belongs to one. */
+/** The re-read guard over a project and its conversations, loaded when a read first belongs to one. */
 export function rereads(parts: RereadParts): Middleware {
   checkNames({ exempt: parts.exempt });
   const load = () => import("./reread_guard.ts").then(({ guardRereads }) => guardRereads(parts));

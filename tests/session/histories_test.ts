@@ -129,4 +129,16 @@ describe("a session", () => {
     assert(files.size <= 512 && files.size > 50, `${files.size} files`);
     assert(given.reduce((size, { text }) => size + text.length, 0) <= MOST_TEXT);
   });
+
+  it("is bounded in memory where a host never counts another turn too", async () => {
+    const session = createSession(), textOf = (path: string): string => `${path}\n`.repeat(100_000);
+    const source = { read: (path: string) => new TextEncoder().encode(textOf(path)) };
+    const read = wrap(({ path }: { path: string }) => textOf(path), rereadGuard({ session, source }));
+    session.nextTurn();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < 500; index++) await read({ path: `/f${index}` }); // 300 MB in all
+    const isMost = (): boolean => process.memoryUsage().heapUsed - before > 1 << 27;
+    for (let round = 0; isMost() && round < 1_000; round++) await read({ path: `/g${round}` }); // garbage goes
+    assert(!isMost(), "less than half of it is in memory");
+  });
 });
