@@ -161,6 +161,10 @@ export function createForking(options: ForkingOptions): Forking {
         const model = plan.model ?? "the model of the conversation";
         const { text, isCut } = readSummary(answer, { model, token });
         if (isCut) throw requestFailure(model, "its answer was cut off by its limit", { code: "bad-answer" });
+        // A tool of the provider's own paused it, perhaps: what is not known to be whole is none.
+        if (answer.stopReason === "other") {
+          throw requestFailure(model, "its answer did not end", { code: "bad-answer" });
+        }
         counts.forks++;
         record.note({ modeUsed: "fork", prefixMessages, prefixTokens, prefixSource });
         telling.after({ length: text.length, mode: "fork" });

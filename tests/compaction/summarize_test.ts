@@ -189,6 +189,11 @@ const refusals: readonly (readonly [ForkRefusal, readonly Refusal[]])[] = [
       options: answering({ ...FORKED, text: '{"error":{"type":"overloaded"}}' }),
       arrange: noting(REQUEST),
     },
+    {
+      what: "it paused for a tool of the provider's own",
+      options: answering({ ...FORKED, text: "Let me look that up first.", stopReason: "other" }),
+      arrange: noting(REQUEST),
+    },
     { what: "it was cut off", options: answering({ ...FORKED, stopReason: "max_tokens" }), arrange: noting(REQUEST) },
     {
       what: "the request fails",
