@@ -54,8 +54,8 @@ export function createProject(options: ProjectOptions): Project {
     return await openCache({ ...cacheOptions, root: findOwnRoot() });
   };
   const cache = (): Promise<SummaryCache> => opened ??= openOnce();
-  const hold = <Value>(work: (closed: AbortSignal) => Promise<Value>): Promise<Value> => {
-    const held = work(closing.signal), forget = (): void => void underWay.delete(held);
+  const hold = <Value>(work: (closed: AbortSignal) => Promise<Value>, { signal } = closing): Promise<Value> => {
+    const held = work(signal), forget = (): void => void underWay.delete(held);
     underWay.add(held);
     held.then(forget, forget);
     return held;
@@ -168,7 +168,7 @@ export function createProject(options: ProjectOptions): Project {
     },
     share: (call, snapshot) => void shared.set(call, snapshot),
     async identify(place, read, signal) {
-      const { bytes, hash: known } = read instanceof Uint8Array ? { bytes: read } : read ?? {};
+      const { bytes, hash: known } = read instanceof Uint8Array ? { bytes: read } : read ?? {}, era = closing;
       const hashed = known ?? (bytes ? sha256(bytes) : hashLarge(place, signal));
       const [hash, kept] = await Promise.all([hashed, project.keep(place)]);
       const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {
@@ -176,15 +176,15 @@ export function createProject(options: ProjectOptions): Project {
         const now = await project.read({ path: place.path, real: place.real }); // another moment: asked anew
         return { bytes: now, hash: await sha256(now) };
       };
-      return { path: place.path, hash, content, hold, ...kept };
+      return { path: place.path, hash, content, hold: (work) => hold(work, era), ...kept };
     },
     async close() {
+      const open = [besides, opened];
       closing.abort();
-      closing = new AbortController(); // a later read is another's
+      closing = new AbortController(); // a later read is another's, and kept in memory
+      [besides, opened] = [undefined, inMemory()];
       await Promise.allSettled(underWay);
-      if (besides) (await besides).close();
-      if (opened) (await opened).close();
-      opened = inMemory();
+      for (const cache of open) (await cache)?.close();
     },
   };
   return project;

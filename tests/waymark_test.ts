@@ -20,6 +20,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
@@ -243,6 +244,35 @@ describe("createWaymark(): where maps are kept", () => {
         await read({ path: "a.ts" });
         assertEquals([summarizer.runs, existsSync(join(folder, ".summaries"))], [2, false]);
       });
+    }));
+
+  it("ends what is under way at whatever moment it is closed, and leaves no lease that others would wait for", () =>
+    inFolder(async (folder) => {
+      const asked: AbortSignal[] = [];
+      const summarize: Summarizer["summarize"] = (_, { signal, spend }) => {
+        spend();
+        asked.push(signal);
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      };
+      const summarizer = { maker: "model:mute", version: 1, summarize }, limits = { timeoutMs: 100 };
+      await withWaymark(folder, {}, async ({ waymark }) => {
+        assertEquals((await waymark.lookup(put(folder, "a.ts", code(300)), 1)).status, "absent");
+        for (let moments = 0; moments < 80; moments++) {
+          const path = put(folder, `${moments}.ts`, code(300 + moments));
+          await withWaymark(folder, { summarizer, limits }, async ({ read, waymark }) => {
+            const reading = read({ path });
+            for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+            if (moments > 40) await new Promise((resolve) => setTimeout(resolve, 1));
+            await waymark.close();
+            const late = asked.filter(({ aborted }) => !aborted).length;
+            assertStringIncludes(await reading, code(300 + moments));
+            assertEquals(late, 0, `after ${moments} moments`);
+          });
+        }
+      });
+      const database = new DatabaseSync(join(folder, ".summaries/summaries.db"));
+      assertEquals({ ...database.prepare("select count(*) as left from leases").get() }, { left: 0 });
+      database.close();
     }));
 
   it("reads on after close, in memory, and closes twice without harm", () =>
