@@ -116,19 +116,15 @@ function nameLines(start: number, count: number): string {
   return `lines ${start}-${start + count - 1}`;
 }
 
-/** The one annotation of a single line. */
-const REFERENCE = /^\[waymark reference: .*\]\s*$/;
-const LAST_BLOCK = /\[end of waymark (map|notice|reference|diff)\]\s*$/;
+/** The one annotation of a single line; the last line of any other. */
+const REFERENCE = /^\[waymark reference: .*\]$/, LAST = /\[end of waymark (map|notice|reference|diff)\]$/;
 
-/** Where the last annotation block of a text begins; -1 where none ends it. */
+/** Where the last annotation block of a text begins; -1 where none ends it. Looks at no more than that block. */
 function lastBlock(text: string): number {
-  const kind = LAST_BLOCK.exec(text)?.[1];
-  if (!kind) {
-    const at = text.trimEnd().lastIndexOf("\n") + 1;
-    return REFERENCE.test(text.slice(at)) ? at : -1;
-  }
-  const open = `[waymark ${kind}: `, at = text.lastIndexOf(`\n${open}`) + 1;
-  return at > 0 || text.startsWith(open) ? at : -1;
+  const end = text.trimEnd(), at = end.lastIndexOf("\n") + 1, line = end.slice(at), kind = LAST.exec(line)?.[1];
+  if (!kind) return REFERENCE.test(line) ? at : -1;
+  const open = `[waymark ${kind}: `, from = text.lastIndexOf(`\n${open}`) + 1;
+  return from > 0 || text.startsWith(open) ? from : -1;
 }
 
 /**
@@ -160,7 +156,10 @@ export function isAnnotationText(text: string): boolean {
  * ```
  */
 export function stripAnnotations(text: string): string {
-  for (let at; (at = lastBlock(text)) >= 0;) text = text.slice(0, at).replace(/\n{1,2}$/, "");
+  for (let at; (at = lastBlock(text)) >= 0;) {
+    for (let breaks = 0; breaks < 2 && text[at - 1] === "\n"; breaks++) at--;
+    text = text.slice(0, at);
+  }
   return text;
 }
 
