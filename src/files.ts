@@ -175,7 +175,7 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
   return hex;
 }
 
-/** Up to here a file is read at once; beyond, in pieces of this size between other work. */
+/** Up to here a file is read at once; beyond, in such pieces between other work. */
 const CHUNK = 1 << 20;
 
 /** Bounds of a read. */

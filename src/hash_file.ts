@@ -40,7 +40,6 @@ export async function hashFile(
   }
 }
 
-/** What small files are looked at in, and how often one was. */
 let scratch = new Uint8Array(0), looks = 0;
 
 /** A small file at one moment. */

@@ -8,7 +8,7 @@
  */
 
 import type { SummaryCache } from "./cache/types.ts";
-import { checkNumbers, WaymarkError } from "./errors.ts";
+import { checkNumbers, oneLine, WaymarkError } from "./errors.ts";
 import type { FileFacts } from "./disk_types.ts";
 import { disk, readSource, realOr, sha256 } from "./files.ts";
 import { lineWindow } from "./lines.ts";
@@ -95,10 +95,13 @@ export function createProject(options: ProjectOptions): Project {
   };
 
   const readAny = async ({ path, real, facts }: Place, signal?: AbortSignal): Promise<Uint8Array> => {
-    const bytes = source
-      ? await hold((closed) => readFrom(source, real, { signal, closed, timeoutMs }))
-      : (await readSource(real, { maxBytes: maxFileBytes, signal, facts }))?.bytes;
-    if (!bytes) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+    const reading = source
+      ? hold((closed) => readFrom(source, real, { signal, closed, timeoutMs }))
+      : readSource(real, { maxBytes: maxFileBytes, signal, facts }).then((read) => read?.bytes);
+    const bytes = await reading.catch((cause) => {
+      throw unread(path, cause, signal);
+    });
+    if (!bytes) throw unread(path);
     refuseSize(path, bytes.length);
     return bytes;
   };
@@ -108,9 +111,7 @@ export function createProject(options: ProjectOptions): Project {
     cache,
     locate(path, cwd) {
       const absolute = toDiskPath(path, cwd ?? disk().cwd()) ?? (source && path); // a source has names of its own
-      if (absolute === undefined) {
-        throw new WaymarkError("not-found", `Cannot read ${path}: it is not a path on this machine`);
-      }
+      if (absolute === undefined) throw unread(path, "it is not a path on this machine");
       if (!reals.has(absolute)) refuse(path, absolute); // what is remembered was not refused
       if (source) return { path, real: absolute };
       let facts: FileFacts, real: string;
@@ -118,10 +119,9 @@ export function createProject(options: ProjectOptions): Project {
         facts = disk().stat(absolute);
         real = realPathOf(absolute, facts);
       } catch (cause) {
-        if (cause instanceof WaymarkError) throw cause;
-        throw new WaymarkError("not-found", `Cannot read ${path}: ${(cause as Error).message}`, { cause });
+        throw unread(path, cause);
       }
-      if (!facts.isFile) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+      if (!facts.isFile) throw unread(path);
       if (real !== absolute) refuse(path, real);
       refuseSize(path, facts.size);
       return { path, real, size: facts.size, facts };
@@ -214,6 +214,14 @@ function refuseBinary(path: string, bytes: Uint8Array): void {
 async function hashLarge({ path, real }: Place, signal: AbortSignal | undefined): Promise<string> {
   const { hashFile } = await import("./hash_file.ts");
   const hashed = await hashFile(real, { signal });
-  if (!hashed) throw new WaymarkError("not-found", `Cannot read ${path}: it is not a regular file`);
+  if (!hashed) throw unread(path);
   return hashed.hash;
+}
+
+/** Why a file is not read, as an error of ours. */
+function unread(path: string, cause: unknown = "it is not a regular file", signal?: AbortSignal): WaymarkError {
+  if (cause instanceof WaymarkError) return cause;
+  const name = signal?.aborted ? "AbortError" : (cause as Error)?.name;
+  const code = name === "AbortError" ? "aborted" : name === "TimeoutError" ? "timeout" : "not-found";
+  return new WaymarkError(code, `Cannot read ${path}: ${oneLine(cause)}`, { cause });
 }

@@ -413,6 +413,27 @@ describe("createWaymark(): summarize and lookup", () => {
       });
     }));
 
+  it("rejects with an error of ours that names the file, whatever a disk, a source or an abort rejects with", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(90_000));
+      const fail = async (options: WaymarkOptions, signal?: AbortSignal): Promise<void> =>
+        await withWaymark(folder, options, async ({ waymark }) => {
+          for (const ask of [() => waymark.summarize(path, { signal }), () => waymark.lookup(path, 1, { signal })]) {
+            const error = await assertRejects(ask, WaymarkError);
+            assertStringIncludes(error.message, `Cannot read ${path}: `);
+            codes.push(error.code);
+          }
+        });
+      const codes: string[] = [], mute = { read: () => new Promise<never>(() => {}) };
+      await fail({}, AbortSignal.abort());
+      await fail({}, AbortSignal.abort("enough"));
+      await fail({ source: mute, limits: { timeoutMs: 20 } });
+      await fail({ source: { read: () => Promise.reject(new Error("the container is gone")) } });
+      await fail({ source: { read: () => Promise.resolve(undefined) } });
+      const each = ["aborted", "aborted", "timeout", "not-found", "not-found"];
+      assertEquals(codes, each.flatMap((code) => [code, code]));
+    }));
+
   it("looks up a line from the kept map alone: found, between, stale, absent", () =>
     inFolder(async (folder) => {
       const path = put(folder, "a.ts", `${code(3)}\n// nothing\n`), summarizer = model();

@@ -161,7 +161,6 @@ function moveAside(connection: Connection, label: Label, reason: string, emit: E
   if (target) emit({ type: "cache", what: "set-aside", message: `Moved ${file} to ${target}: ${reason}` });
 }
 
-/** Does work that one process at a time may do. */
 function locked<Result>({ file, driver }: Connection, work: () => Result): Result {
   const lock = driver.open(lockOf(file));
   try {
@@ -174,7 +173,6 @@ function locked<Result>({ file, driver }: Connection, work: () => Result): Resul
   }
 }
 
-/** Opens the database, whatever it takes, within the time there is. */
 function begin(connection: Connection, emit: Emit): void {
   const { file } = connection, until = Date.now() + OPEN_WITHIN_MS;
   for (let moved = 0, refused = 0;;) {
@@ -207,7 +205,7 @@ function begin(connection: Connection, emit: Emit): void {
   }
 }
 
-/** One try at opening. Throws what the engine throws. */
+/** One try. */
 function open(connection: Connection): Verdict {
   const { file, driver, root, busyTimeoutMs } = connection, before = identityOf(file), start = Date.now();
   const check = (): void => {

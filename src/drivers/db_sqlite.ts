@@ -75,7 +75,7 @@ export async function isDbSqliteAtHand(): Promise<boolean> {
   return disk().exists(`${folder}/remote/https/jsr.io/${name}`);
 }
 
-/** What would raise a prompt; `undefined` where nothing would. */
+/** What would raise a prompt. */
 function missingPermission(): string | undefined {
   const deno = host.Deno;
   if (!deno?.permissions) return "it runs on Deno only";
@@ -95,7 +95,6 @@ function missingPermission(): string | undefined {
     : "it needs DENO_SQLITE_PATH, or leave to read, write and use the net to fetch its library";
 }
 
-/** Deno's own download folder; `undefined` where it may not be known. */
 function cacheFolder(): string | undefined {
   const deno = host.Deno!;
   const variable = (name: string): string | undefined =>
