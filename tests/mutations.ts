@@ -579,6 +579,48 @@ export const mutations: readonly Mutation[] = [
     named: "is given again for other bytes, and pointed back to once the old ones are back",
   },
   ...toolUseMutations,
+  {
+    guarantee: "writes do not wait over and over for one that hangs",
+    file: "src/cache/connection.ts",
+    from: "patience / 2",
+    to: "patience",
+    test: "faults/cache_processes_test.ts",
+    named:
+      "wait for one that never lets go no longer than two writes would, however many come, and later as long as ever",
+  },
+  {
+    guarantee: "closing releases everything, at whatever moment",
+    file: "src/project.ts",
+    from: "hold(work, era)",
+    to: "hold(work)",
+    test: "waymark_test.ts",
+    named: "ends what is under way at whatever moment it is closed, and leaves no lease that others would wait for",
+  },
+  {
+    guarantee: "a folder that cannot be told allows nothing",
+    file: "src/project.ts",
+    from: "named ? realOr(named) : []",
+    to: "realOr(named ?? folder)",
+    test: "waymark_test.ts",
+    named:
+      "summarizes nothing where a folder the host allows cannot be told, and takes a source's folders as they are named",
+  },
+  {
+    guarantee: "a crowd of files is no broken provider",
+    file: "src/runs.ts",
+    from: "if (!isCrowded) pauses",
+    to: "pauses",
+    test: "maps_test.ts",
+    named: "does not take a crowd for a broken provider: what had no turn in time is tried again at once",
+  },
+  {
+    guarantee: "a map is withheld where the lines returned stand beside others of the file",
+    file: "src/verify.ts",
+    from: " || (left > 0 && left <= many)",
+    to: "",
+    test: "verify_test.ts",
+    named: "is none where a line stands above and as much goes on behind as in the file, changed or not",
+  },
   ...compactionMutations,
   ...hostMutations,
 ];
