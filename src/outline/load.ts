@@ -30,11 +30,17 @@ const host = globalThis as {
   process?: { versions?: { v8?: string } };
 };
 
-let engine: Promise<Engine | undefined> | undefined;
+let engine: Promise<Engine | undefined> | undefined, isBroken = false;
 const languages = new Map<string, Promise<Language | undefined>>();
+
+/** Notes that the engine failed in the middle of its work: its memory cannot be trusted any more, in this process. */
+export function distrustEngine(): void {
+  isBroken = true;
+}
 
 /** The engine; `undefined` where it cannot be had. A later call tries again. */
 export async function loadEngine(): Promise<Engine | undefined> {
+  if (isBroken) return undefined;
   const found = await (engine ??= startEngine());
   if (!found) engine = undefined;
   return found;

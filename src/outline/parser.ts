@@ -16,7 +16,7 @@ import { inTurns } from "../waiting.ts";
 import { collect, type Declaration } from "./collect.ts";
 import { grammarFor } from "./grammar_for.ts";
 import type { Grammar } from "./grammars.ts";
-import { type GrammarSource, isHazard, languageFrom, loadEngine, loadLanguage } from "./load.ts";
+import { distrustEngine, type GrammarSource, isHazard, languageFrom, loadEngine, loadLanguage } from "./load.ts";
 import { missing } from "./missing.ts";
 import { plainNames } from "./plain_names.ts";
 import { hasScripts, scriptsOnly } from "./scripts.ts";
@@ -25,6 +25,8 @@ import { hasScripts, scriptsOnly } from "./scripts.ts";
 const MAX_SIZE = 2_000_000;
 /** So are files with a longer line: minified or generated. */
 const MAX_LINE = 20_000;
+/** And files with more brackets open at once: the engine's stack has no room for them, or its memory, and it does not notice. */
+const MAX_OPEN = 1000;
 /** And files that take longer to parse, in milliseconds. */
 const MAX_PARSE_MS = 500;
 /** The first parse of a language also compiles its grammar, which is no fault of the file. */
@@ -65,6 +67,7 @@ export function createParse({ source, maxParseMs, avoid = isHazard }: ParseOptio
   const slow = new Set<string>();
 
   const load = async (grammar: string): Promise<Language | undefined> => {
+    if (!await loadEngine()) return undefined;
     if (source) {
       const loading = own.get(grammar) ?? languageFrom(source, grammar).catch(() => undefined);
       own.set(grammar, loading);
@@ -81,13 +84,18 @@ export function createParse({ source, maxParseMs, avoid = isHazard }: ParseOptio
     if (!language) return undefined;
     const code = hasScripts(extension) ? scriptsOnly(text, extension) : text;
     const budget = maxParseMs ?? (warm.has(grammar.grammar) ? MAX_PARSE_MS : MAX_FIRST_PARSE_MS);
-    const tree = await parseWithin(language, { code, budget, path: file.path, signal });
-    warm.add(grammar.grammar);
     try {
-      const parsed = tree && await read(tree, { file, extension, code, grammar, signal });
-      if (parsed) return parsed;
-    } finally {
-      tree?.delete();
+      const tree = await parseWithin(language, { code, budget, path: file.path, signal });
+      warm.add(grammar.grammar);
+      try {
+        const parsed = tree && await read(tree, { file, extension, code, grammar, signal });
+        if (parsed) return parsed;
+      } finally {
+        tree?.delete();
+      }
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error;
+      distrustEngine();
     }
     if (slow.size >= MAX_SLOW) slow.clear();
     slow.add(hash);
@@ -121,9 +129,9 @@ async function read(tree: Tree, { file, extension, code, grammar, signal }: Read
   return { declarations: within([...declarations, ...missing(wanted, declarations)], file.lines), damaged };
 }
 
-/** Whether a text is one to parse: not huge, not minified, and with lines that end in LF. */
+/** Whether a text is one to parse: not huge, not minified, not too deep, and with lines that end in LF. */
 function isParsable(text: string): boolean {
-  if (text.length > MAX_SIZE || !text.includes("\n")) return false;
+  if (text.length > MAX_SIZE || !text.includes("\n") || isDeep(text)) return false;
   for (let at = 0; at < text.length;) {
     const end = text.indexOf("\n", at);
     if ((end < 0 ? text.length : end) - at > MAX_LINE) return false;
@@ -131,6 +139,21 @@ function isParsable(text: string): boolean {
     at = end + 1;
   }
   return true;
+}
+
+/** Whether too much is open at once, type arguments of one statement among it. */
+function isDeep(text: string): boolean {
+  let open = 0, angles = 0;
+  for (let at = 0; at < text.length; at++) {
+    const mark = text[at]!;
+    if (";={}".includes(mark)) angles = 0;
+    if ("([{".includes(mark)) open++;
+    else if (")]}".includes(mark)) open = Math.max(0, open - 1);
+    else if (mark === "<") angles++;
+    else if (mark === ">") angles = Math.max(0, angles - 1);
+    if (open + angles > MAX_OPEN) return true;
+  }
+  return false;
 }
 
 /** The tree; `undefined` where it takes too long. */

@@ -9,6 +9,9 @@ import { assert, assertEquals } from "@std/assert";
 import { auditRegions } from "../../src/outline/audit.ts";
 import { createParse } from "../../src/outline/parser.ts";
 import type { Region } from "../../src/types.ts";
+import { programCommand } from "../programs.ts";
+import { root } from "../modules.ts";
+import { run } from "../publishing.ts";
 import { sourceOf } from "./golden.ts";
 
 /** Many times the same, so many to a line. */
@@ -40,7 +43,8 @@ describe("what a hostile file has many of", () => {
   }
 
   it("leaves others their turn while a deep tree is read, and the caller may give up", async () => {
-    const text = many(3000, 'describe("a", () => {') + many(3000, "});"), parse = createParse({ maxParseMs: 60_000 });
+    const deep = many(450, 'describe("a", () => {') + many(40_000, "it.b();") + many(450, "});");
+    const text = deep, parse = createParse({ maxParseMs: 60_000 });
     let turns = 0;
     const timer = setInterval(() => turns++, 1), controller = new AbortController();
     const failed = parse(sourceOf("a.test.ts", text), controller.signal).then(() => undefined, (error) => error.code);
@@ -51,6 +55,39 @@ describe("what a hostile file has many of", () => {
     }
     controller.abort(new Error("enough"));
     assertEquals(await failed, "aborted");
+  });
+});
+
+describe("a file in which too much is open at once", () => {
+  for (
+    const [extension, open] of [["go", "{-"], ["c", "{-"], ["php", "$("], ["java", "List<"], ["cs", "a<\n"]] as const
+  ) {
+    it(`is left to the scanner, before it takes the engine's memory or damages it: ${open.trim()} in ${extension}`, async () => {
+      const parse = createParse(),
+        source = (count: number) => ({
+          ...sourceOf(`a.${extension}`, `${many(count, open, 500)}\n`),
+          hash: `${extension} ${count}`,
+        });
+      assertEquals(await parse(source(90_000)), undefined);
+      assertEquals(await parse(source(1_100)), undefined);
+      assert(await parse(source(900)), "not too much");
+      const python = await parse(sourceOf("a.py", "def ring():\n    return 1\n"));
+      assertEquals(python?.declarations.map(({ name }) => name), ["ring"]);
+    });
+  }
+
+  it("is not one with many brackets or comparisons, closed or each in its own statement", async () => {
+    const text = many(3000, "function f(a) {\n  return [a < 1, (a)];\n}") + many(3000, "if (a < b) c();");
+    assertEquals((await createParse({ maxParseMs: 60_000 })(sourceOf("a.ts", text)))?.declarations.length !== 0, true);
+  });
+});
+
+describe("an engine that fails in the middle of a file", () => {
+  it("is not asked again in this process: the scanner has that file and the next ones, and maps stay unverified", async () => {
+    const [program, ...args] = programCommand("tests/outline/broken_engine.ts");
+    const { code, stdout, stderr } = await run(program, args, { cwd: root, timeoutMs: 60_000 });
+    assertEquals(code, 0, stderr);
+    assertEquals(JSON.parse(stdout), [["outline 1", "scanner 1", "scanner 1", "scanner 1"], "no audit"]);
   });
 });
 
