@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { OpenCacheOptions } from "./cache/cache.ts";
-import type { SummaryCache } from "./cache/types.ts";
+import type { OpenCacheOptions, SummaryCache } from "./cache/types.ts";
 import type { FileFacts } from "./disk_types.ts";
 import type { LineWindow } from "./lines.ts";
 import type { LoadedFile } from "./map_types.ts";

@@ -10,36 +10,13 @@
 import { WaymarkError } from "../errors.ts";
 import type { WaymarkEvent } from "../events.ts";
 import { rank } from "../file_map.ts";
-import type { Clock, FileMap, SqliteStatement } from "../types.ts";
-import { chooseDriver, type WantedDriver } from "./choose_driver.ts";
+import type { FileMap, SqliteStatement } from "../types.ts";
+import { chooseDriver } from "./choose_driver.ts";
 import { ask, connect, type Connection, followFile, release, replaceDamaged, transact } from "./connection.ts";
 import { runOnce } from "./lease.ts";
 import { cleanMap, extensionOf, innermost, memoryCache, VERSIONS_KEPT } from "./memory.ts";
 import { faultOf, SQL, toMap, toRegion } from "./schema.ts";
-import type { SummaryCache } from "./types.ts";
-
-/** How a cache is opened. */
-export interface OpenCacheOptions {
-  /** The project's root. `undefined`: memory only. */
-  readonly root: string | undefined;
-  /**
-   * The SQLite driver. One asked for by name may fetch its library; `node:sqlite` stands in where it cannot be had. Default
-   * `"auto"`.
-   */
-  readonly sqlite?: WantedDriver | undefined;
-  /** Use a database that came by clone or copy: its words are somebody else's. Default false. */
-  readonly trustForeignCache?: boolean | undefined;
-  /** Told what happens to the cache. */
-  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
-  /** Time. Default: the machine's. */
-  readonly clock?: Pick<Clock, "now"> | undefined;
-  /** How long a process may hang over a map before another makes it, in milliseconds. Default 3,000. */
-  readonly leaseTtlMs?: number | undefined;
-  /** How long a write waits for its turn before it is given up, in milliseconds. Default 1,000. */
-  readonly busyTimeoutMs?: number | undefined;
-  /** Most entries kept, 1.5 to 4 KiB each; past it the oldest go. Default 50,000. */
-  readonly maxEntries?: number | undefined;
-}
+import type { OpenCacheOptions, SummaryCache } from "./types.ts";
 
 type Emit = (event: WaymarkEvent) => void;
 

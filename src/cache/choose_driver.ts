@@ -6,9 +6,7 @@
 
 import type { WaymarkEvent } from "../events.ts";
 import type { SqliteDriver } from "../types.ts";
-
-/** A driver, or the name of one. `"auto"`: `@db/sqlite` where it loads with no prompt and no download, else `node:sqlite`. */
-export type WantedDriver = "auto" | "@db/sqlite" | "node:sqlite" | SqliteDriver;
+import type { WantedDriver } from "./types.ts";
 
 /** The driver; `node:sqlite` for one that cannot be had, which is told. Rejects where there is none. */
 export async function chooseDriver(wanted: WantedDriver, emit: (event: WaymarkEvent) => void): Promise<SqliteDriver> {

@@ -1,5 +1,5 @@
 /**
- * What the rest asks of a summary cache. Types only. Two implementations: SQLite on disk (`cache.ts`), and a plain map in
+ * What the rest asks of a summary cache, and how one is opened. Types only. Two implementations: SQLite on disk (`cache.ts`), and a plain map in
  * memory (`memory.ts`) for files outside the root and for every place where a database cannot be had.
  *
  * Paths are keys: relative to the root, `/` between segments, links resolved. No method ever throws or rejects for want of
@@ -8,7 +8,8 @@
  * @module
  */
 
-import type { FileMap, Region } from "../types.ts";
+import type { WaymarkEvent } from "../events.ts";
+import type { Clock, FileMap, Region, SqliteDriver } from "../types.ts";
 
 /** A store of file maps. */
 export interface SummaryCache {
@@ -51,4 +52,30 @@ export interface SummaryCache {
   makers(): Record<string, number>;
   /** Releases everything. A second call does nothing. */
   close(): void;
+}
+
+/** A driver, or the name of one. `"auto"`: `@db/sqlite` where it loads with no prompt and no download, else `node:sqlite`. */
+export type WantedDriver = "auto" | "@db/sqlite" | "node:sqlite" | SqliteDriver;
+
+/** How a cache is opened. */
+export interface OpenCacheOptions {
+  /** The project's root. `undefined`: memory only. */
+  readonly root: string | undefined;
+  /**
+   * The SQLite driver. One asked for by name may fetch its library; `node:sqlite` stands in where it cannot be had. Default
+   * `"auto"`: `@db/sqlite` where it loads with no prompt and no download.
+   */
+  readonly sqlite?: WantedDriver | undefined;
+  /** Use a database that came by clone or copy: its words are somebody else's. Default false. */
+  readonly trustForeignCache?: boolean | undefined;
+  /** Told what happens to the cache. */
+  readonly onEvent?: ((event: WaymarkEvent) => void) | undefined;
+  /** Time. Default: the machine's. */
+  readonly clock?: Pick<Clock, "now"> | undefined;
+  /** How long a process may hang over a map before another makes it, in milliseconds. Default 3,000. */
+  readonly leaseTtlMs?: number | undefined;
+  /** How long a write waits for its turn before it is given up, in milliseconds. Default 1,000. */
+  readonly busyTimeoutMs?: number | undefined;
+  /** Most entries kept, 1.5 to 4 KiB each; past it the oldest go. Default 50,000. */
+  readonly maxEntries?: number | undefined;
 }

@@ -2,7 +2,8 @@
 
 import { closeSync, existsSync, openSync, readdirSync, statSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { openCache, type OpenCacheOptions } from "../../src/cache/cache.ts";
+import { openCache } from "../../src/cache/cache.ts";
+import type { OpenCacheOptions } from "../../src/cache/types.ts";
 import type { SummaryCache } from "../../src/cache/types.ts";
 import type { WaymarkEvent } from "../../src/events.ts";
 import { inFolder } from "../support.ts";
