@@ -189,9 +189,9 @@ const MAX_TOLD = 1000;
 export function createTeller(onNotice: (notice: Notice) => void): (problem: unknown) => void {
   const told = new Set<string>();
   return (problem) => {
-    const event = problem as WaymarkEvent | Notice;
+    const event = Object(problem) as WaymarkEvent | Notice;
     let notice: Notice;
-    if (problem instanceof Error || Object(problem) !== problem) {
+    if (problem instanceof Error || !("type" in event || "reason" in event)) {
       notice = { reason: problem instanceof WaymarkError ? problem.code : "internal", message: oneLine(problem) };
     } else if (!("type" in event)) {
       notice = event;

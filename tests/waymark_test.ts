@@ -580,6 +580,12 @@ describe("createTeller()", () => {
     assertStringIncludes(notices[0]!.message, "(request_id: req_7CSHo0QS)"); // told in the provider's own words
   });
 
+  it("tells of whatever a host's code throws: an error, a text, a number, an object that says something or nothing", () => {
+    const { notices, tell } = telling();
+    for (const problem of [new Error("one"), "two", 3, { message: "four" }, { code: 5 }, undefined]) tell(problem);
+    assertEquals(notices.map(({ message }) => message), ["one", "two", "3", "four", "[object Object]", "undefined"]);
+  });
+
   it("tells of what differs: the code, the status, the words, a folder", () => {
     const { notices, tell } = telling();
     const problems = [
