@@ -164,12 +164,22 @@ async function parseWithin(
   const parser = new (await loadEngine())!.Parser();
   try {
     parser.setLanguage(language);
-    let text = plainNames(code);
+    let text = plainNames(code), until = Infinity, isLate = false;
+    // A grammar may go over the rest of a text for each of its words, and nobody is asked meanwhile whether to go on: it is told
+    // then that the text ends.
+    const read = (index: number): string => {
+      isLate ||= performance.now() > until;
+      return isLate ? "" : text.slice(index);
+    };
     const tree = await inSlices((progressCallback) => {
-      return parser.parse((index) => text.slice(index), null, { progressCallback }) ?? undefined;
+      until = performance.now() + limits.budget;
+      return parser.parse(read, null, { progressCallback }) ?? undefined;
     }, limits);
     text = code; // from now on the nodes have the text of the file
-    return tree;
+    until = Infinity;
+    if (!isLate) return tree;
+    tree?.delete();
+    return undefined;
   } finally {
     parser.delete();
   }

@@ -42,6 +42,14 @@ describe("what a hostile file has many of", () => {
     });
   }
 
+  it("does not keep the outline beyond its time where a grammar goes over the rest of a text for each word", async () => {
+    const started = Date.now(), text = many(200_000, "not ", 2250), parse = createParse({ maxParseMs: 300 });
+    assertEquals(await parse(sourceOf("a.swift", text)), undefined);
+    assert(Date.now() - started < ANTI_HANG_MS, "an anti-hang limit");
+    const found = await createParse()(sourceOf("b.js", "function ring() {\n  return 1;\n}\n"));
+    assertEquals(found?.declarations.map(({ name }) => name), ["ring"]);
+  });
+
   it("leaves others their turn while a deep tree is read, and the caller may give up", async () => {
     const deep = many(450, 'describe("a", () => {') + many(40_000, "it.b();") + many(450, "});");
     const text = deep, parse = createParse({ maxParseMs: 60_000 });
