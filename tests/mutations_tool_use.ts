@@ -125,8 +125,8 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "a secret is known where a line or a colour of data begins with it",
     file: "src/tool_use/result_text.ts",
-    from: ": jsonOf(data), facts",
-    to: ": JSON.stringify(data), facts",
+    from: ": jsonOf(data);",
+    to: ": JSON.stringify(data);",
     test: "tool_use/result_text_test.ts",
     named: "is JSON whose line breaks, colours and other controls are themselves, and whose quotes are not",
   },
@@ -181,7 +181,7 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "a secret file's result is never sent",
     file: "src/tool_use/digester.ts",
-    from: '[taken.path ?? "", ...pathsIn(taken.args)].some(isSecretPath)',
+    from: '[taken.path ?? "", ...pathsIn(taken.args)].some(leadsToSecrets)',
     to: "false",
     test: "tool_use/tool_use_test.ts",
     named: "never sends the result of a file with secrets, however it was read, and keeps nothing of it",
