@@ -219,14 +219,6 @@ export const mutations: readonly Mutation[] = [
     named: "says what was said without the secrets in it, not even half of one where its words are cut",
   },
   {
-    guarantee: "what is nested too far never reaches the outline's engine",
-    file: "src/outline/parser.ts",
-    from: " || isDeep(text)",
-    to: "",
-    test: "outline/hostile_test.ts",
-    named: "is left to the scanner, before it takes the engine's memory or damages it: {- in go",
-  },
-  {
     guarantee: "the scanner gives way to other work",
     file: "src/waiting.ts",
     from: "if (performance.now() < until) continue;",
