@@ -54,8 +54,8 @@ export function createProject(options: ProjectOptions): Project {
     return await openCache({ ...cacheOptions, root: findOwnRoot() });
   };
   const cache = (): Promise<SummaryCache> => opened ??= openOnce();
-  const hold = <Value>(work: (closed: AbortSignal) => Promise<Value>, { signal } = closing): Promise<Value> => {
-    const held = work(signal), forget = (): void => void underWay.delete(held);
+  const hold = <Value>(work: () => Promise<Value>): Promise<Value> => {
+    const held = work(), forget = (): void => void underWay.delete(held);
     underWay.add(held);
     held.then(forget, forget);
     return held;
@@ -94,9 +94,9 @@ export function createProject(options: ProjectOptions): Project {
     }
   };
 
-  const readAny = async ({ path, real, facts }: Place, signal?: AbortSignal): Promise<Uint8Array> => {
+  const readAny = async ({ path, real, facts, closed }: Place, signal?: AbortSignal): Promise<Uint8Array> => {
     const reading = source
-      ? hold((closed) => readFrom(source, real, { signal, closed, timeoutMs }))
+      ? hold(() => readFrom(source, real, { signal, closed, timeoutMs }))
       : readSource(real, { maxBytes: maxFileBytes, signal, facts }).then((read) => read?.bytes);
     const bytes = await reading.catch((cause) => {
       throw unread(path, cause, signal);
@@ -113,7 +113,8 @@ export function createProject(options: ProjectOptions): Project {
       const absolute = toDiskPath(path, cwd ?? disk().cwd()) ?? (source && path); // a source has names of its own
       if (absolute === undefined) throw unread(path, "it is not a path on this machine");
       if (!reals.has(absolute)) refuse(path, absolute); // what is remembered was not refused
-      if (source) return { path, real: absolute };
+      const closed = closing.signal;
+      if (source) return { path, real: absolute, closed };
       let facts: FileFacts, real: string;
       try {
         facts = disk().stat(absolute);
@@ -124,7 +125,7 @@ export function createProject(options: ProjectOptions): Project {
       if (!facts.isFile) throw unread(path);
       if (real !== absolute) refuse(path, real);
       refuseSize(path, facts.size);
-      return { path, real, size: facts.size, facts };
+      return { path, real, size: facts.size, facts, closed };
     },
     window({ path, real }, start, count) {
       const file = disk().open(real);
@@ -156,27 +157,28 @@ export function createProject(options: ProjectOptions): Project {
     async snapshot(call, known) {
       const lent = shared.get(call);
       if (lent) return shared.delete(call), lent;
-      const place = project.locate(call.path, call.cwd), { real, facts } = place;
+      const place = project.locate(call.path, call.cwd), { real, facts, closed } = place;
       const suffices = facts && known?.(real);
       if (suffices) lookAt ??= (await import("./hash_file.ts")).lookAt; // a first read needs none of it
       const look = suffices && lookAt!(real, facts);
-      if (look && suffices(look.hash)) return { real, ...look };
+      if (look && suffices(look.hash)) return { real, closed, ...look };
       const bytes = look?.bytes() ?? await readAny(place, call.signal), hash = look?.hash ?? await sha256(bytes);
       refuseSize(place.path, bytes.length);
       refuseBinary(place.path, bytes);
-      return { real, hash, size: bytes.length, bytes: () => bytes };
+      return { real, closed, hash, size: bytes.length, bytes: () => bytes };
     },
     share: (call, snapshot) => void shared.set(call, snapshot),
     async identify(place, read, signal) {
-      const { bytes, hash: known } = read instanceof Uint8Array ? { bytes: read } : read ?? {}, era = closing;
+      const { bytes, hash: known } = read instanceof Uint8Array ? { bytes: read } : read ?? {};
+      const { path, real, closed } = place;
       const hashed = known ?? (bytes ? sha256(bytes) : hashLarge(place, signal));
       const [hash, kept] = await Promise.all([hashed, project.keep(place)]);
       const content = async (): Promise<{ bytes: Uint8Array; hash: string }> => {
         if (bytes) return { bytes, hash };
-        const now = await project.read({ path: place.path, real: place.real }); // another moment: asked anew
+        const now = await project.read({ path, real, closed }); // another moment: asked anew
         return { bytes: now, hash: await sha256(now) };
       };
-      return { path: place.path, hash, content, hold: (work) => hold(work, era), ...kept };
+      return { path, hash, content, hold: (work) => hold(() => work(closed)), ...kept };
     },
     async close() {
       const open = [besides, opened];

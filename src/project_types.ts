@@ -36,10 +36,12 @@ export interface Place {
   readonly size?: number;
   /** What the disk says of it. */
   readonly facts?: FileFacts;
+  /** Fires when the instance is closed that found it. */
+  readonly closed: AbortSignal;
 }
 
 /** A file's bytes at one moment. */
-export interface Snapshot {
+export interface Snapshot extends Pick<Place, "closed"> {
   /** Absolute, links resolved. */
   readonly real: string;
   /** How many bytes. */
@@ -72,12 +74,12 @@ export interface Project {
    * chunks.
    */
   identify(
-    place: Pick<Place, "path" | "real">,
+    place: Pick<Place, "path" | "real" | "closed">,
     read?: Uint8Array | { readonly bytes: Uint8Array; readonly hash: string },
     signal?: AbortSignal,
   ): Promise<LoadedFile>;
   /** Where maps of this file are kept, and under which key. */
-  keep(place: Place): Promise<{ key: string; cache: SummaryCache }>;
+  keep(place: Pick<Place, "real">): Promise<{ key: string; cache: SummaryCache }>;
   /** The project's cache, opened at the first call. */
   cache(): Promise<SummaryCache>;
   /** The project's root; `undefined` where there is none. */

@@ -77,12 +77,12 @@ export function guardReads(parts: GuardParts): Middleware {
   /** The same in a conversation, where the file is read and hashed in any case, and its map may have been given. */
   const probeFor = async (call: ReadCall, conversation: Conversation): Promise<Shortened | undefined> => {
     const { path, start } = call, read = await project.snapshot(call, conversation.holder({ start, count: maxLines }));
-    const { real, hash, size, bytes } = read, given = conversation.mapOf(real, hash, call);
+    const { real, hash, size, bytes, closed } = read, given = conversation.mapOf(real, hash, call);
     let range: ReturnType<typeof lineRange> | undefined;
     const find = () => range ??= lineRange(bytes(), start, maxLines);
     const isLong = given ? spanLines(given.lines, start) > maxLines : find().lines === maxLines && find().to < size;
     if (!isLong) return void project.share(call, read);
-    const file = given ? undefined : await project.identify({ path, real }, { bytes: bytes(), hash });
+    const file = given ? undefined : await project.identify({ path, real, closed }, { bytes: bytes(), hash });
     const window = (): Uint8Array => bytes().subarray(find().from, find().to);
     return { file, given, read, size, window, rest: () => bytes().subarray(find().to) };
   };

@@ -31,6 +31,8 @@ interface Run {
   readonly promise: Promise<FileMap>;
   readonly state: RunState;
   readonly controller: AbortController;
+  /** Where its map is kept. */
+  readonly cache: LoadedFile["cache"];
   waiting: number;
 }
 
@@ -89,7 +91,7 @@ export function createRuns(options: MapsOptions): Runs {
     let shared = runs.get(key);
     if (!shared || shared.controller.signal.aborted) {
       const controller = new AbortController(), state = { stop: controller.signal, insist };
-      shared = { promise: start(file, state), state, controller, waiting: 0 };
+      shared = { promise: start(file, state), state, controller, cache: file.cache, waiting: 0 };
       const own = shared;
       const forget = (): void => void (runs.get(key) === own && runs.delete(key));
       own.promise.then(forget, forget);
@@ -98,7 +100,9 @@ export function createRuns(options: MapsOptions): Runs {
     shared.waiting++;
     shared.state.insist ||= insist;
     try {
-      return await withSignal(shared.promise, signal);
+      const map = await withSignal(shared.promise, signal);
+      if (shared.cache !== file.cache) file.cache.put(file.key, map); // one in the project, one outside
+      return map;
     } catch (error) {
       throw signal?.aborted ? failureOf(file, error, "aborted", ABORTED) : error;
     } finally {

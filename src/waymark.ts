@@ -104,7 +104,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     async forget(path) {
       const real = placeOf(path);
       if (real === undefined) return 0;
-      const { key, cache } = await project.keep({ path, real });
+      const { key, cache } = await project.keep({ real });
       return cache.forget(key);
     },
     async prune() {

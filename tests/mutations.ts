@@ -591,8 +591,8 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "closing releases everything, at whatever moment",
     file: "src/project.ts",
-    from: "hold(work, era)",
-    to: "hold(work)",
+    from: "work(closed)",
+    to: "work(closing.signal)",
     test: "waymark_test.ts",
     named: "ends what is under way at whatever moment it is closed, and leaves no lease that others would wait for",
   },

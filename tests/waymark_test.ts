@@ -191,6 +191,26 @@ describe("createWaymark(): where maps are kept", () => {
       })
     ));
 
+  it("makes one map of the same bytes in the project and outside, read at once, and keeps it for both", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const maker = model(), paths = [folder, outside].map((place) => put(place, "a.ts", code(300)));
+        const both = Promise.withResolvers<void>(), missed = new Set<string>();
+        const onEvent = (event: WaymarkEvent): void => {
+          if (event.type === "miss" && missed.add(event.path).size === 2) setTimeout(both.resolve, 10);
+        };
+        const summarize: Summarizer["summarize"] = (...given) => both.promise.then(() => maker.summarize(...given));
+        await withWaymark(folder, { summarizer: { ...maker, summarize }, onEvent }, async ({ read }) => {
+          for (let time = 0; time < 2; time++) {
+            for (const text of await Promise.all(paths.map((path) => read({ path })))) {
+              assertStringIncludes(text, "[waymark map");
+            }
+          }
+          assertEquals(maker.runs, 1);
+        });
+      })
+    ));
+
   it("summarizes nothing outside the folders the host allows", () =>
     inFolder((outside) =>
       inFolder(async (folder) => {
@@ -273,6 +293,25 @@ describe("createWaymark(): where maps are kept", () => {
       const database = new DatabaseSync(join(folder, ".summaries/summaries.db"));
       assertEquals({ ...database.prepare("select count(*) as left from leases").get() }, { left: 0 });
       database.close();
+    }));
+
+  it("serves at once what was being read when it was closed, however far the read had come", () =>
+    inFolder(async (folder) => {
+      const path = put(folder, "a.ts", code(300));
+      for (const isTracked of [false, true]) {
+        for (let steps = 0; steps < 12; steps++) {
+          const summarizer = { ...model(), summarize: () => new Promise<never>(() => {}) };
+          const session = isTracked ? createSession() : undefined;
+          const waymark = createWaymark({ root: folder, cache: false, summarizer, session, onNotice() {} });
+          const reading = waymark.wrap(plainTool(folder).read)({ path });
+          for (let step = 0; step < steps; step++) await new Promise((resolve) => setTimeout(resolve, 0));
+          await waymark.close();
+          let timer: ReturnType<typeof setTimeout> | undefined;
+          const late = new Promise((resolve) => timer = setTimeout(resolve, 20_000, "it waits for the model"));
+          assertStringIncludes(String(await Promise.race([reading, late])), "it was closed meanwhile");
+          clearTimeout(timer);
+        }
+      }
     }));
 
   it("reads on after close, in memory, and closes twice without harm", () =>
