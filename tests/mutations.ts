@@ -219,6 +219,22 @@ export const mutations: readonly Mutation[] = [
     named: "says what was said without the secrets in it, not even half of one where its words are cut",
   },
   {
+    guarantee: "what is nested too far never reaches the outline's engine",
+    file: "src/outline/parser.ts",
+    from: " || isDeep(text)",
+    to: "",
+    test: "outline/hostile_test.ts",
+    named: "is left to the scanner, before it takes the engine's memory or damages it: {- in go",
+  },
+  {
+    guarantee: "one map of the same bytes is kept for all who waited for it",
+    file: "src/runs.ts",
+    from: "if (shared.cache !== file.cache) ",
+    to: "if (false) ",
+    test: "waymark_test.ts",
+    named: "makes one map of the same bytes in the project and outside, read at once, and keeps it for both",
+  },
+  {
     guarantee: "the scanner gives way to other work",
     file: "src/waiting.ts",
     from: "if (performance.now() < until) continue;",
