@@ -95,8 +95,9 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
   };
   const look = (value: object, depth: number): void => {
     if (Array.isArray(value)) return value.forEach((item) => visit(item, depth - 1));
-    const object = value as Record<string, unknown>, { type, kind, providerOptions } = object;
-    const types = [type, kind, ...Object.values(Object(providerOptions)).map((own) => Object(own).type)];
+    const object = value as Record<string, unknown>, { type, kind, content, providerOptions } = object;
+    const own = Object.values(Object(providerOptions)).map((it) => Object(it).type);
+    const types = content === null ? [] : [type, kind, ...own]; // null: it failed
     if (COMPACTION.test(types.join())) byCall.clear(), asked.clear();
     const callId = idAmong(object, IDS), asks = callId ?? idAmong(object, REFS);
     const call = { ...object, ...object["function"] as object } as Record<string, unknown>;

@@ -428,6 +428,8 @@ describe("the tool results of a conversation", () => {
     }
     const other = { role: "tool", tool_call_id: "c2", content: [{ type: "compaction", kind: "compaction" }] };
     assert(holdsLines([...SHAPES["OpenAI chat"]!(ID, LINES), other]), "what a tool gave is no compaction");
+    const failed = { role: "assistant", content: [{ type: "compaction", content: null }] };
+    assert(holdsLines([...SHAPES["Anthropic with a string"]!(ID, LINES), failed]), "one that failed leaves all there");
   });
 
   it("hold a map wherever it stands whole, alone or behind the lines it came with", () => {
