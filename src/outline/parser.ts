@@ -161,7 +161,9 @@ async function parseWithin(
   language: Language,
   { code, ...limits }: { code: string; budget: number; path: string; signal: AbortSignal | undefined },
 ): Promise<Tree | undefined> {
-  const parser = new (await loadEngine())!.Parser();
+  const engine = await loadEngine();
+  if (!engine) return undefined; // another file broke it meanwhile
+  const parser = new engine.Parser();
   try {
     parser.setLanguage(language);
     let text = plainNames(code), until = Infinity, isLate = false;

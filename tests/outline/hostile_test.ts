@@ -95,7 +95,7 @@ describe("an engine that fails in the middle of a file", () => {
     const [program, ...args] = programCommand("tests/outline/broken_engine.ts");
     const { code, stdout, stderr } = await run(program, args, { cwd: root, timeoutMs: 60_000 });
     assertEquals(code, 0, stderr);
-    assertEquals(JSON.parse(stdout), [["outline 1", "scanner 1", "scanner 1", "scanner 1"], "no audit"]);
+    assertEquals(JSON.parse(stdout), [["outline 1", ...Array(4).fill("scanner 1")], "no audit"]);
   });
 });
 
