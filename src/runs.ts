@@ -51,10 +51,12 @@ export function createRuns(options: MapsOptions): Runs {
     file.hold(async (closed) => {
       const { signal, end } = createDeadline(timeoutMs, { signals: [state.stop, closed] });
       let release: (() => void) | undefined, began = Infinity;
+      const late = performance.now() + timeoutMs * 0.9;
       const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
         release = await turns.take(inner);
         began = performance.now();
         if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
+        if (began > late) await withSignal(new Promise(() => {}), inner); // a request would be broken off, and cost
         return await make(file, inner);
       };
       try {

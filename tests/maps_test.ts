@@ -310,6 +310,14 @@ describe("createMaps()", () => {
     assertEquals((await maps.get(files[5]!)).map.regions, [region]);
   });
 
+  it("makes no request where a turn comes with no time left: a provider that hangs is not asked for every file that waits", async () => {
+    const model = summarizer(hang);
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 500 } });
+    const files = await Promise.all(Array.from({ length: 9 }, (_, index) => load(`file ${index}`)));
+    await Promise.all(files.map((file) => assertRejects(() => maps.get(file), WaymarkError)));
+    assertEquals(model.runs, 1);
+  });
+
   it("leaves a broken provider alone for all files: at once where the next must fail too, else after three strikes", async () => {
     for (const [status, expected] of [[401, 1], [403, 1], [404, 1], [500, 3], [529, 3], [400, 3]] as const) {
       const model = summarizer(() => {
