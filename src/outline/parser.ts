@@ -149,7 +149,7 @@ function isDeep(text: string): boolean {
     if (";={}".includes(mark)) angles = 0;
     if ("([{".includes(mark)) open++;
     else if (")]}".includes(mark)) open = Math.max(0, open - 1);
-    else if (mark === "<") angles++;
+    else if (mark === "<") angles += text[at + 1] === mark || text[at - 1] === mark ? 0 : 1; // a shift opens nothing
     else if (mark === ">") angles = Math.max(0, angles - 1);
     if (open + angles > MAX_OPEN) return true;
   }

@@ -84,9 +84,12 @@ describe("a file in which too much is open at once", () => {
     });
   }
 
-  it("is not one with many brackets or comparisons, closed or each in its own statement", async () => {
+  it("is not one with many brackets or comparisons, closed or each in its own statement, or with many shifts", async () => {
     const text = many(3000, "function f(a) {\n  return [a < 1, (a)];\n}") + many(3000, "if (a < b) c();");
-    assertEquals((await createParse({ maxParseMs: 60_000 })(sourceOf("a.ts", text)))?.declarations.length !== 0, true);
+    const flags = `${many(1200, "#define FLAG (1 << 3)")}int ring(void) { return 1; }\n`;
+    for (const [name, code] of [["a.ts", text], ["a.h", flags]] as const) {
+      assert((await createParse({ maxParseMs: 60_000 })(sourceOf(name, code)))?.declarations.length, name);
+    }
   });
 });
 
