@@ -74,7 +74,7 @@ export function createRuns(options: MapsOptions): Runs {
           : closed.aborted
           ? failureOf(file, cause, "aborted", "it was closed meanwhile")
           : signal.aborted
-          ? failureOf(file, cause, "timeout", `${isCrowded ? "no turn" : "no answer"} within ${timeoutMs / 1000} s`)
+          ? failureOf(file, cause, "timeout", `${began < late ? "no answer" : "no turn"} within ${timeoutMs / 1000} s`)
           : cause instanceof WaymarkError
           ? cause
           : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));

@@ -85,8 +85,20 @@ describe("shownLines()", () => {
       }
       assertEquals(shownLines(above, window, rest), 3);
     }
-    const footer = "\n[27 more lines]\n", rest = (many: number): string => lines.slice(0, many).join("");
-    assertEquals(shownLines(above + footer, window, rest), 3, "a banner and a footer");
+  });
+
+  it("is the window where a host's banner and footer stand around it, however few lines the file has more", () => {
+    const file = '<file path="a.ts">\none\ntwo\nthree\n';
+    for (
+      const footer of ["[27 more lines]\n", "</file>\n", "\n(showing lines 1-3)\n</file>\n", "... 1 line is cut\n"]
+    ) {
+      for (const count of [1, 2, 30]) {
+        const rest = (many: number): string => "line\n".repeat(Math.min(many, count));
+        assertEquals(shownLines(file + footer, window, rest), 3, `${footer}, ${count} more`);
+      }
+    }
+    const html = (many: number): string => "</html>\n".repeat(Math.min(many, 1));
+    assertEquals(shownLines("new\none\ntwo\nthree\n</html>\n", window, html), 0, "the file's own end");
   });
 
   it("is none where a line stands above and more of the file goes on behind, with or without a block", () => {
