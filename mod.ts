@@ -26,7 +26,8 @@
  * @module
  */
 
-export { type Begun, compose, type Halves, split, type SplitOptions } from "./src/compose.ts";
+export { compose, split } from "./src/compose.ts";
+export type { Begun, Halves, SplitOptions } from "./src/compose_types.ts";
 export { wrap } from "./src/wrap.ts";
 export { wrapTools } from "./src/wrap_tools.ts";
 export type {

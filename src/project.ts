@@ -38,7 +38,7 @@ export function createProject(options: ProjectOptions): Project {
   const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
   let opened: Promise<SummaryCache> | undefined, closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
-  let root: string | undefined, rooted = false, allowed: readonly string[] | undefined;
+  let root: string | undefined, rooted = false, fences: readonly (readonly string[])[] | undefined;
 
   const findOwnRoot = (): string | undefined => {
     if (!rooted) {
@@ -75,15 +75,20 @@ export function createProject(options: ProjectOptions): Project {
     return real;
   };
 
-  const refuse = (path: string, real: string): void => {
+  const refuseSecret = (path: string, real: string): void => {
     if (isSecretPath(real)) {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it is a file that holds secrets`);
     }
-    allowed ??= (roots ?? []).flatMap((folder) => {
-      const named = toDiskPath(folder, disk().cwd());
-      return source ? named ?? folder : named ? realOr(named) : []; // a source's links are not this disk's
+  };
+  /** By the real path; by the name where there is none: of what lies outside nothing is told. */
+  const refuseOutside = (path: string, real: string, isName = false): void => {
+    fences ??= (roots ?? []).flatMap((folder) => {
+      const named = toDiskPath(folder, disk().cwd()) ?? (source && folder); // a source's names and links are its own
+      return named === undefined ? [] : [source ? [named] : [realOr(named), named]];
     });
-    if (roots && !allowed.some((folder) => pathKey(real, folder) !== undefined)) {
+    const isIn = (folders: readonly string[]): boolean =>
+      folders.slice(0, isName ? 2 : 1).some((folder) => pathKey(real, folder) !== undefined);
+    if (roots && !fences.some(isIn)) {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it lies outside the folders this host allows`);
     }
   };
@@ -112,18 +117,20 @@ export function createProject(options: ProjectOptions): Project {
     locate(path, cwd) {
       const absolute = toDiskPath(path, cwd ?? disk().cwd()) ?? (source && path); // a source has names of its own
       if (absolute === undefined) throw unread(path, "it is not a path on this machine");
-      if (!reals.has(absolute)) refuse(path, absolute); // what is remembered was not refused
+      if (!reals.has(absolute)) refuseSecret(path, absolute); // what is remembered was not refused
       const closed = closing.signal;
-      if (source) return { path, real: absolute, closed };
+      if (source) return refuseOutside(path, absolute), { path, real: absolute, closed };
       let facts: FileFacts, real: string;
       try {
         facts = disk().stat(absolute);
         real = realPathOf(absolute, facts);
       } catch (cause) {
+        refuseOutside(path, absolute, true);
         throw unread(path, cause);
       }
+      if (real !== absolute) refuseSecret(path, real);
+      refuseOutside(path, real);
       if (!facts.isFile) throw unread(path);
-      if (real !== absolute) refuse(path, real);
       refuseSize(path, facts.size);
       return { path, real, size: facts.size, facts, closed };
     },

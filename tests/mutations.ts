@@ -615,11 +615,20 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a folder that cannot be told allows nothing",
     file: "src/project.ts",
-    from: "named ? realOr(named) : []",
-    to: "realOr(named ?? folder)",
+    from: "?? (source && folder)",
+    to: "?? folder",
     test: "waymark_test.ts",
     named:
       "summarizes nothing where a folder the host allows cannot be told, and takes a source's folders as they are named",
+  },
+  {
+    guarantee: "a provider that hangs is not asked for every file that waits",
+    file: "src/runs.ts",
+    from: "if (began > late)",
+    to: "if (false)",
+    test: "maps_test.ts",
+    named:
+      "makes no request where a turn comes with no time left: a provider that hangs is not asked for every file that waits",
   },
   {
     guarantee: "a crowd of files is no broken provider",

@@ -181,7 +181,7 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "a secret file's result is never sent",
     file: "src/tool_use/digester.ts",
-    from: '[taken.path ?? "", ...pathsIn(taken.args)].some(leadsToSecrets)',
+    from: 'leadToSecrets([taken.path ?? "", ...pathsIn(taken.args)])',
     to: "false",
     test: "tool_use/tool_use_test.ts",
     named: "never sends the result of a file with secrets, however it was read, and keeps nothing of it",

@@ -244,6 +244,35 @@ describe("createWaymark(): where maps are kept", () => {
       });
     }));
 
+  it("summarizes what lies in an allowed folder by whatever link the folder or the file is named, and nothing else", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const project = join(folder, "project"), link = join(folder, "link");
+        mkdirSync(project);
+        symlinkSync(project, link);
+        const own = put(project, "a.ts", code(300)), other = put(outside, "b.ts", code(300));
+        symlinkSync(other, join(project, "out.ts"));
+        for (const root of [project, link]) {
+          const waymark = createWaymark({ root: project, cache: false, roots: [root], onNotice() {} });
+          const read = waymark.wrap(({ path }: PlainArguments) => readFileSync(path, "utf8"));
+          for (const path of [own, join(link, "a.ts")]) {
+            assertStringIncludes(await read({ path }), "[waymark map", `${root} ${path}`);
+          }
+          for (
+            const path of [other, join(link, "out.ts"), join(link, "..", "link", "out.ts"), join(project, "out.ts")]
+          ) {
+            assertEquals(await read({ path }), code(300), `${root} ${path}`);
+          }
+          const say = (path: string) => waymark.summarize(path).catch(({ message }) => message.replace(path, ""));
+          const outsider = await say(other);
+          assertStringIncludes(outsider, "lies outside");
+          for (const name of ["none.ts", ".", "..", "b.ts/c"]) assertEquals(await say(join(outside, name)), outsider);
+          assertStringIncludes(await say(join(root, "none.ts")), "Cannot read");
+          await waymark.close();
+        }
+      })
+    ));
+
   it("opens and creates nothing before the first long read", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(100));

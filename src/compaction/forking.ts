@@ -161,8 +161,8 @@ export function createForking(options: ForkingOptions): Forking {
         const model = plan.model ?? "the model of the conversation";
         const { text, isCut } = readSummary(answer, { model, token });
         if (isCut) throw requestFailure(model, "its answer was cut off by its limit", { code: "bad-answer" });
-        // A tool of the provider's own paused it, perhaps: what is not known to be whole is none.
-        if (answer.stopReason === "other") {
+        // A tool of the provider's own paused it, perhaps: what the sender does not say to be whole is none.
+        if (answer.isOpen) {
           throw requestFailure(model, "its answer did not end", { code: "bad-answer" });
         }
         counts.forks++;
@@ -194,22 +194,24 @@ function asUsage({ input, cacheRead, cacheWrite, output, id }: SentUsage): SentU
 }
 
 /** A fork's answer with nothing missing, whatever the sender gave. */
-type Sent = Pick<SentAnswer, "text" | "stopReason" | "usage" | "cacheMiss">;
+type Sent = Pick<SentAnswer, "text" | "stopReason" | "usage" | "cacheMiss"> & { readonly isOpen: boolean };
 
 /** Sends a fork once. Rejects with a `WaymarkError` that names the model. */
 async function send(sender: RequestSender, { request, model, usage }: ForkPlan, signal: AbortSignal): Promise<Sent> {
-  let cacheMiss: unknown;
+  let cacheMiss: unknown, isOpen = false;
   const previousId = usage?.id === undefined ? {} : { previousId: usage.id };
   const asModel = {
     name: model ?? "the model of the conversation",
     async complete() {
       const answer = await sender.send(request, { signal, ...previousId });
-      cacheMiss = (answer as Partial<SentAnswer> | null | undefined)?.cacheMiss;
+      const said: Partial<SentAnswer> | null | undefined = answer;
+      cacheMiss = said?.cacheMiss;
+      isOpen = said?.stopReason === "other"; // one that says nothing of it has no such tools, as a rule
       return answer;
     },
   };
   const answer = await ask(asModel, { system: "", messages: [], maxTokens: 0, signal });
-  return { ...answer, ...(typeof cacheMiss === "string" ? { cacheMiss } : {}) };
+  return { ...answer, isOpen, ...(typeof cacheMiss === "string" ? { cacheMiss } : {}) };
 }
 
 /**

@@ -48,7 +48,7 @@ export interface SendOptions {
   readonly previousId?: string;
 }
 
-/** What came back of a whole request. A fork's is a summary only where its `stopReason` is `end`. */
+/** What came back of a whole request. A fork's is no summary where its `stopReason` is `other`: it may go on. */
 export interface SentAnswer extends Completion {
   /** The provider's id of the answer, for cache diagnostics of the next one. */
   readonly id?: string;

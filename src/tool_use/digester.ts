@@ -83,14 +83,19 @@ const MAX_TOOL = 1_000;
 /** Bytes of results that are looked at in one turn of the event loop. */
 const BYTES_A_TURN = 1_000_000;
 
-/** Whether a path is that of a file with secrets, by its own name or by that of the file it leads to. */
-function leadsToSecrets(path: string): boolean {
-  if (isSecretPath(path)) return true;
-  try {
-    return isSecretPath(disk().realPath(toDiskPath(path, disk().cwd()) ?? ""));
-  } catch {
-    return false; // there is nothing
-  }
+/** So many names are followed to where they lead: a script may have thousands of words. */
+const MOST_FOLLOWED = 200;
+
+/** Whether one of the paths is that of a file with secrets, by its own name or by that of the file it leads to. */
+function leadToSecrets(paths: readonly string[]): boolean {
+  const leads = (path: string): boolean => {
+    try {
+      return isSecretPath(disk().realPath(toDiskPath(path, disk().cwd()) ?? ""));
+    } catch {
+      return false; // there is nothing
+    }
+  };
+  return paths.some(isSecretPath) || [...new Set(paths)].slice(0, MOST_FOLLOWED).some(leads);
 }
 
 /** The digester of one session. */
@@ -164,7 +169,7 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
       minResultBytes: settings.minResultBytes,
       isExcluded: excluded.has(tool),
       get isSecret() {
-        return [taken.path ?? "", ...pathsIn(taken.args)].some(leadsToSecrets);
+        return leadToSecrets([taken.path ?? "", ...pathsIn(taken.args)]);
       },
       isKnown: replaces ? store.isDone(callId) : store.isKnown(callId) || held.has(callId),
       hasModel: model !== undefined,

@@ -287,6 +287,13 @@ describe("the refusals of a fork", () => {
 });
 
 describe("a fork is made", () => {
+  it("of what a sender of the host's own gave that says nothing of why it ended", async () => {
+    const { stopReason: _, ...unsaid } = FORKED;
+    const set = setUp(answering(unsaid as SentAnswer));
+    noting(REQUEST)(set);
+    assertEquals((await set.summarize()).call.modeUsed, "fork");
+  });
+
   it("with tools that are none: null and [] are known tools", async () => {
     for (const tools of [null, []]) {
       const set = setUp();

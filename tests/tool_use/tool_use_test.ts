@@ -165,7 +165,11 @@ describe("toolUseSummary()", () => {
         await digests.middleware(call, () => Promise.resolve({ result: secret, annotations: [] }));
         await digests.settled();
         assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 5 }]);
-        digests.accept({ ...given, callId: "6", args: { path: join(root, "nothing.txt") } });
+        const words = Array.from({ length: 500 }, (_, index) => `word${index % 50}`).join(" ");
+        digests.accept({ ...given, callId: "6", args: { command: `${words} ${link}` } });
+        await digests.settled();
+        assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 6 }]);
+        digests.accept({ ...given, callId: "7", args: { path: join(root, "nothing.txt") } });
         await digests.settled();
         assertEquals(model.calls.length, 1);
       });
