@@ -128,8 +128,8 @@ export function createProject(options: ProjectOptions): Project {
         refuseOutside(path, absolute, true);
         throw unread(path, cause);
       }
+      refuseOutside(path, real); // first: of what lies outside nothing is told
       if (real !== absolute) refuseSecret(path, real);
-      refuseOutside(path, real);
       if (!facts.isFile) throw unread(path);
       refuseSize(path, facts.size);
       return { path, real, size: facts.size, facts, closed };

@@ -56,7 +56,11 @@ export function createRuns(options: MapsOptions): Runs {
         release = await turns.take(inner);
         began = performance.now();
         if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
-        if (began > late) await withSignal(new Promise(() => {}), inner); // a request would be broken off, and cost
+        if (began > late) { // a request would be broken off, and cost
+          release(); // those behind have more time
+          release = undefined;
+          await withSignal(new Promise(() => {}), inner);
+        }
         return await make(file, inner);
       };
       try {

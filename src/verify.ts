@@ -28,8 +28,8 @@ const UNDECODED = "\ufffd";
 /** A host's own last words: in brackets or after dots, and about being cut. */
 const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|showing|continue|cut|bytes|end)\b/i;
 
-/** The end of a host's tag, or nothing. */
-const END = /^\s*(?:<\/[\w-]+>\s*)?$/;
+/** The end of a tag, or nothing. */
+const END = /^\s*(?:<\/([\w-]+)>\s*)?$/;
 
 /** Most lines a host's own banner has. */
 const BANNER = 5;
@@ -52,7 +52,9 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
     const more = continued(behind, rest);
     if (before === 0) return expected.length + more;
     // Else it may be what goes on in a file with more lines above than this one, changed or not.
-    const isFooter = more === 0 && linesOf(behind).every((line) => END.test(line) || FOOTER.test(line));
+    const isEnd = ([, tag]: readonly string[]): boolean => !tag || text.slice(0, at).includes(`<${tag}`);
+    const isFooter = more === 0 &&
+      linesOf(behind).every((line) => FOOTER.test(line) || isEnd(END.exec(line) ?? ["", "/"]));
     const many = isFooter ? 0 : 2 * countLines(behind), left = countLines(rest(many + 1));
     return before > BANNER || more > 1 || (left > 0 && left <= many) ? 0 : expected.length;
   }

@@ -319,6 +319,19 @@ describe("createMaps()", () => {
     assertEquals(model.runs, 1);
   });
 
+  it("leaves the turns to files that have time left, where a provider that hung answers again and files keep coming", async () => {
+    let asked = 0;
+    const model = summarizer((...given) => asked++ === 0 ? hang(...given) : Promise.resolve(summary));
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 1500 } });
+    const made: Promise<string>[] = [];
+    for (let file = 0; file < 30; file++) {
+      made.push(load(`file ${file}`).then((loaded) => maps.get(loaded)).then(() => "map", ({ message }) => message));
+      await sleep(50);
+    }
+    const mapped = (await Promise.all(made)).filter((what) => what === "map").length;
+    assert(mapped > 3, `${mapped} of 30`); // none, where each waits for its own end with the turn in its hand
+  });
+
   it("leaves a broken provider alone for all files: at once where the next must fail too, else after three strikes", async () => {
     for (const [status, expected] of [[401, 1], [403, 1], [404, 1], [500, 3], [529, 3], [400, 3]] as const) {
       const model = summarizer(() => {

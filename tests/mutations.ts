@@ -631,6 +631,15 @@ export const mutations: readonly Mutation[] = [
       "makes no request where a turn comes with no time left: a provider that hangs is not asked for every file that waits",
   },
   {
+    guarantee: "a hang costs no file that comes after it its map",
+    file: "src/runs.ts",
+    from: "release(); // those behind have more time",
+    to: "",
+    test: "maps_test.ts",
+    named:
+      "leaves the turns to files that have time left, where a provider that hung answers again and files keep coming",
+  },
+  {
     guarantee: "a crowd of files is no broken provider",
     file: "src/runs.ts",
     from: "if (!isCrowded) pauses",

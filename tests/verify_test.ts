@@ -97,8 +97,10 @@ describe("shownLines()", () => {
         assertEquals(shownLines(file + footer, window, rest), 3, `${footer}, ${count} more`);
       }
     }
-    const html = (many: number): string => "</html>\n".repeat(Math.min(many, 1));
-    assertEquals(shownLines("new\none\ntwo\nthree\n</html>\n", window, html), 0, "the file's own end");
+    for (const end of ["</html>\n", "</div>\n"]) {
+      const html = (many: number): string => end.repeat(Math.min(many, 1));
+      assertEquals(shownLines("new\none\ntwo\nthree\n</html>\n", window, html), 0, "the file's own end");
+    }
   });
 
   it("is none where a line stands above and more of the file goes on behind, with or without a block", () => {

@@ -252,6 +252,7 @@ describe("createWaymark(): where maps are kept", () => {
         symlinkSync(project, link);
         const own = put(project, "a.ts", code(300)), other = put(outside, "b.ts", code(300));
         symlinkSync(other, join(project, "out.ts"));
+        symlinkSync(put(outside, ".env", "KEY=1\n"), join(outside, "notes"));
         for (const root of [project, link]) {
           const waymark = createWaymark({ root: project, cache: false, roots: [root], onNotice() {} });
           const read = waymark.wrap(({ path }: PlainArguments) => readFileSync(path, "utf8"));
@@ -266,7 +267,9 @@ describe("createWaymark(): where maps are kept", () => {
           const say = (path: string) => waymark.summarize(path).catch(({ message }) => message.replace(path, ""));
           const outsider = await say(other);
           assertStringIncludes(outsider, "lies outside");
-          for (const name of ["none.ts", ".", "..", "b.ts/c"]) assertEquals(await say(join(outside, name)), outsider);
+          for (const name of ["none.ts", ".", "..", "b.ts/c", "notes"]) {
+            assertEquals(await say(join(outside, name)), outsider);
+          }
           assertStringIncludes(await say(join(root, "none.ts")), "Cannot read");
           await waymark.close();
         }

@@ -83,8 +83,8 @@ const MAX_TOOL = 1_000;
 /** Bytes of results that are looked at in one turn of the event loop. */
 const BYTES_A_TURN = 1_000_000;
 
-/** So many names are followed to where they lead: a script may have thousands of words. */
-const MOST_FOLLOWED = 200;
+/** So many names are followed to where they lead, which takes time; what names more may name anything. */
+const MOST_FOLLOWED = 2000;
 
 /** Whether one of the paths is that of a file with secrets, by its own name or by that of the file it leads to. */
 function leadToSecrets(paths: readonly string[]): boolean {
@@ -95,7 +95,8 @@ function leadToSecrets(paths: readonly string[]): boolean {
       return false; // there is nothing
     }
   };
-  return paths.some(isSecretPath) || [...new Set(paths)].slice(0, MOST_FOLLOWED).some(leads);
+  const names = [...new Set(paths)];
+  return names.length > MOST_FOLLOWED || names.some(isSecretPath) || names.some(leads);
 }
 
 /** The digester of one session. */

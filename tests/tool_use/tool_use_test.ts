@@ -165,11 +165,13 @@ describe("toolUseSummary()", () => {
         await digests.middleware(call, () => Promise.resolve({ result: secret, annotations: [] }));
         await digests.settled();
         assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 5 }]);
-        const words = Array.from({ length: 500 }, (_, index) => `word${index % 50}`).join(" ");
-        digests.accept({ ...given, callId: "6", args: { command: `${words} ${link}` } });
+        const words = Array.from({ length: 500 }, (_, index) => `word${index}`), command = words.join(" ");
+        digests.accept({ ...given, callId: "6", args: { command: `${command} ${link}` } });
+        digests.accept({ ...given, callId: "7", args: { command, file_path: link } });
+        digests.accept({ ...given, callId: "8", args: { paths: [...words.slice(0, 220), link] } });
         await digests.settled();
-        assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 6 }]);
-        digests.accept({ ...given, callId: "7", args: { path: join(root, "nothing.txt") } });
+        assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 8 }]);
+        digests.accept({ ...given, callId: "9", args: { path: join(root, "nothing.txt") } });
         await digests.settled();
         assertEquals(model.calls.length, 1);
       });
