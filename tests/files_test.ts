@@ -19,7 +19,7 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Disk } from "../src/disk_types.ts";
 import { disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
 import { hashFile, lookAt } from "../src/hash_file.ts";
-import { inFolder, put } from "./support.ts";
+import { hashingAtOnce, inFolder, put } from "./support.ts";
 
 const MIB = 1 << 20;
 const hex = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -290,8 +290,7 @@ describe("the hash", () => {
 
   it("of a small file is that of its bytes at every size, at once, and those bytes can still be had", () =>
     inFolder(async (folder) => {
-      for (let at = 0; at < 4; at++) await sha256(noise(at));
-      await new Promise((resolve) => setTimeout(resolve, 200)); // what hashes at once is loaded then
+      await hashingAtOnce();
       for (const size of [1, 100_000, 7, MIB - 1, MIB, 4096]) {
         const bytes = noise(size), file = put(folder, `${size}.ts`, bytes), look = lookAt(file, disk().stat(file))!;
         assertEquals([look.hash, look.size, hex(look.bytes())], [hex(bytes), size, hex(bytes)]);
@@ -305,8 +304,7 @@ describe("the hash", () => {
 
   it("of a small file that grew or shrank since the disk was asked is that of what is there, or is not had at once", () =>
     inFolder(async (folder) => {
-      for (let at = 0; at < 4; at++) await sha256(noise(at));
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await hashingAtOnce();
       const file = put(folder, "a.ts", noise(1000)), facts = disk().stat(file);
       for (const size of [0, 1, 999, 1001, 1500, 5000, 3 * MIB]) {
         const bytes = noise(size), look = (writeFileSync(file, bytes), lookAt(file, facts));

@@ -27,7 +27,7 @@ import { conversationOf, createSession } from "../src/session.ts";
 import type { Session } from "../src/session_types.ts";
 import { wrap } from "../src/wrap.ts";
 import type { WrapOptions } from "../src/wrap_types.ts";
-import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
+import { code, hashingAtOnce, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
 
 const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
 const region = (start: number, end: number, name: string): Region => ({
@@ -888,8 +888,7 @@ describe("a project's snapshot of a file", () => {
 
   it("keeps no bytes where the hash is enough, and still has those that were hashed, or none", () =>
     inFolder(async (folder) => {
-      for (let at = 0; at < 4; at++) await sha256(new Uint8Array(at)); // what hashes at once is loaded then
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await hashingAtOnce();
       const path = put(folder, "a.ts", "one\n"), other = put(folder, "b.ts", "three\n");
       const project = createProject({ cache: false }), call: ReadCall = { path, start: 1 };
       const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes), asked: string[] = [];

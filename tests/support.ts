@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
+import { hashNow, sha256 } from "../src/files.ts";
 
 /** Runs an action in a fresh folder that is removed afterwards. */
 export async function inFolder<Value>(action: (folder: string) => Promise<Value> | Value): Promise<Value> {
@@ -68,4 +69,10 @@ export function git(cwd: string, ...args: string[]): string {
       env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
     },
   );
+}
+
+/** Resolves when files are hashed at once: what does it is loaded beside the fourth hash, however long that takes. */
+export async function hashingAtOnce(): Promise<void> {
+  for (let at = 0; at < 4; at++) await sha256(new Uint8Array(at));
+  for (let tries = 0; !hashNow && tries < 3000; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
 }
