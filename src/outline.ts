@@ -82,7 +82,7 @@ export function outline(options: OutlineOptions = {}): OutlineParser {
       try {
         const parsed = await parse(file);
         const { text, lines } = file;
-        return parsed && auditRegions(regions, { declarations: parsed.declarations, text, lines });
+        return parsed && await inTurns(auditRegions(regions, { declarations: parsed.declarations, text, lines }));
       } catch {
         return undefined;
       }

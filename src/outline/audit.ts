@@ -45,8 +45,8 @@ const NOISE = new Set(
     "functions class classes types interfaces helper helpers the and of for in to").split(" "),
 );
 
-/** The regions, checked. */
-export function auditRegions(regions: readonly Region[], source: AuditSource): Audited {
+/** The regions, checked. Between two of them other work may have its turn: a model may make up thousands of names. */
+export function* auditRegions(regions: readonly Region[], source: AuditSource): Generator<void, Audited> {
   const byName = new Map<string, Region[]>();
   for (const declaration of source.declarations) {
     if (!DECLARED.has(declaration.kind)) continue;
@@ -64,6 +64,7 @@ export function auditRegions(regions: readonly Region[], source: AuditSource): A
   };
   const claims: Claim[] = [], kept: Region[] = [];
   for (const region of regions) {
+    yield;
     const declaration = DECLARED.has(region.kind)
       ? match(region, byName.get(fold(lastComponent(region.name))))
       : undefined;

@@ -169,13 +169,13 @@ async function parseWithin(
     let text = plainNames(code), until = Infinity, isLate = false;
     // A grammar may go over the rest of a text for each of its words, and nobody is asked meanwhile whether to go on: it is told
     // then that the text ends.
-    const read = (index: number): string => {
+    const give = (index: number): string => {
       isLate ||= performance.now() > until;
       return isLate ? "" : text.slice(index);
     };
     const tree = await inSlices((progressCallback) => {
       until = performance.now() + limits.budget;
-      return parser.parse(read, null, { progressCallback }) ?? undefined;
+      return parser.parse(give, null, { progressCallback }) ?? undefined;
     }, limits);
     text = code; // from now on the nodes have the text of the file
     until = Infinity;

@@ -17,7 +17,7 @@ export interface DigestSums {
   readonly failed: number;
   /** Results of which none was wanted, by reason; a reason that did not occur is not there. */
   readonly skipped: Readonly<Partial<Record<SkipReason | "no-call-id", number>>>;
-  /** Requests that reached a model. */
+  /** Requests that reached a model, but for those of digests broken off. */
   readonly modelCalls: number;
   /** Tokens spent on them, input and output, cache reads and writes included. */
   readonly tokensSpent: number;

@@ -11,7 +11,7 @@ import { outline } from "../../src/outline.ts";
 import { auditRegions } from "../../src/outline/audit.ts";
 import { createParse } from "../../src/outline/parser.ts";
 import type { Region, RegionKind } from "../../src/types.ts";
-import { samples, sourceOf } from "./golden.ts";
+import { atOnce, samples, sourceOf } from "./golden.ts";
 
 function region(start: number, end: number, kind: RegionKind, name: string): Region {
   return { start, end, kind, name, note: `about ${name}` };
@@ -37,7 +37,7 @@ const declarations = [
 ];
 
 function audit(regions: readonly Region[], found: readonly Region[] = declarations, content = text, lines = 100) {
-  return auditRegions(regions, { declarations: found, text: content, lines });
+  return atOnce(auditRegions(regions, { declarations: found, text: content, lines }));
 }
 
 function places(regions: readonly Region[]): string[] {

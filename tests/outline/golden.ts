@@ -34,12 +34,17 @@ export function golden(name: string, parser: "outline" | "scanner"): string | un
   return text.split(/^== /m).find((part) => part.startsWith(`${name}\n`))?.slice(name.length + 1);
 }
 
-/** What the line scanner finds in a text, all its steps at once. */
-export function scan(text: string, extension: string): Region[] {
-  for (const steps = scanInSteps(text, extension);;) {
+/** What work in steps gives, with all of them at once. */
+export function atOnce<Value>(steps: Generator<void, Value>): Value {
+  for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
   }
+}
+
+/** What the line scanner finds in a text. */
+export function scan(text: string, extension: string): Region[] {
+  return atOnce(scanInSteps(text, extension));
 }
 
 /** A text as a file that was read. */
