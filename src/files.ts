@@ -11,6 +11,7 @@
 import type * as NodeFs from "node:fs";
 import type { Disk, FileFacts } from "./disk_types.ts";
 import { attempting, WaymarkError } from "./errors.ts";
+import { parentOf } from "./paths.ts";
 
 /** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
 const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
@@ -21,13 +22,21 @@ export function disk(): Disk {
   return chosen ??= host.Deno?.version?.deno ? denoDisk(host.Deno) : nodeDisk(host.process.getBuiltinModule("node:fs"));
 }
 
-/** The real path where it can be had; else the path as it was named, as of a folder that is not there yet. */
-export function realOr(path: string): string {
-  try {
-    return disk().realPath(path);
-  } catch {
-    return path;
+/** The real path of what there is of a path, with the names behind it; `undefined` behind a link that leads nowhere. */
+export function wayTo(path: string): string | undefined {
+  for (let way = path; way && !/^[a-z]:$/i.test(way); way = parentOf(way)) {
+    try {
+      return disk().realPath(way) + path.slice(way.length);
+    } catch {
+      if (attempt(() => disk().lstat(way).isSymlink)) return undefined;
+    }
   }
+  return path;
+}
+
+/** The real path where it can be had, also of what is not there yet; else the path as it was named. */
+export function realOr(path: string): string {
+  return wayTo(path) ?? path;
 }
 
 function denoDisk(deno: typeof Deno): Disk {

@@ -10,7 +10,10 @@ import type { Clock, FileMap, OutlineParser, Summarizer } from "./types.ts";
 
 /** Limits on what maps may cost. */
 export interface MapLimits {
-  /** Deadline of a whole run, repairs and waiting included, in milliseconds. Default 60,000. */
+  /**
+   * Deadline of a whole run, repairs and waiting included, in milliseconds; half of it at most is waited for a turn.
+   * Default 60,000.
+   */
   readonly timeoutMs?: number;
   /** Most requests to a model in the life of the instance. Default: no limit. */
   readonly maxModelCalls?: number;

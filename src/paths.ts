@@ -77,7 +77,7 @@ export function findRoot(
   disk: Pick<Disk, "exists" | "home" | "realPath">,
 ): string | undefined {
   const home = disk.home(), realHome = home && real(home, disk).replace(/[\\/]+$/, ""), folders: string[] = [];
-  for (let folder = cwd?.replace(/[\\/]+$/, ""); folder && !/^[a-z]:$/i.test(folder); folder = parent(folder)) {
+  for (let folder = cwd?.replace(/[\\/]+$/, ""); folder && !/^[a-z]:$/i.test(folder); folder = parentOf(folder)) {
     // Where the home directory may not be known, whatever looks like one is taken for it.
     const isHome = home ? real(folder, disk) === realHome : HOME.test(folder);
     if (!isHome) folders.push(folder);
@@ -91,9 +91,10 @@ export function findRoot(
 
 const HOME = /^(?:\/root|(?:[a-z]:)?[\\/](?:home|users)[\\/][^\\/]+)$/i;
 
-function parent(folder: string): string {
-  const at = folder.startsWith("/") ? folder.lastIndexOf("/") : folder.search(/[\\/][^\\/]*$/);
-  return folder.slice(0, Math.max(0, at));
+/** A path without its last name. */
+export function parentOf(path: string): string {
+  const at = path.startsWith("/") ? path.lastIndexOf("/") : path.search(/[\\/][^\\/]*$/);
+  return path.slice(0, Math.max(0, at));
 }
 
 function real(path: string, disk: Pick<Disk, "realPath">): string {

@@ -10,7 +10,7 @@
 import type { SummaryCache } from "./cache/types.ts";
 import { checkNumbers, oneLine, WaymarkError } from "./errors.ts";
 import type { FileFacts } from "./disk_types.ts";
-import { disk, readSource, realOr, sha256 } from "./files.ts";
+import { disk, readSource, realOr, sha256, wayTo } from "./files.ts";
 import { lineWindow } from "./lines.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
@@ -38,7 +38,7 @@ export function createProject(options: ProjectOptions): Project {
   const reals = new Map<string, { ino: number; dev: number }>(), shared = new WeakMap<ReadCall, Snapshot>();
   let opened: Promise<SummaryCache> | undefined, closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
-  let root: string | undefined, rooted = false, fences: readonly (readonly string[])[] | undefined;
+  let root: string | undefined, rooted = false, fences: readonly string[] | undefined;
 
   const findOwnRoot = (): string | undefined => {
     if (!rooted) {
@@ -80,16 +80,17 @@ export function createProject(options: ProjectOptions): Project {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it is a file that holds secrets`);
     }
   };
-  /** By the real path; by the name where there is none: of what lies outside nothing is told. */
-  const refuseOutside = (path: string, real: string, isName = false): void => {
+  /** By the real path, also of what is not there: of what lies outside nothing is told. */
+  const refuseOutside = (path: string, real: string | undefined): void => {
     fences ??= (roots ?? []).flatMap((folder) => {
       const named = toDiskPath(folder, disk().cwd()) ?? (source && folder); // a source's names and links are its own
-      return named === undefined ? [] : [source ? [named] : [realOr(named), named]];
+      return named === undefined ? [] : source ? named : realOr(named);
     });
-    const isIn = (folders: readonly string[]): boolean =>
-      folders.slice(0, isName ? 2 : 1).some((folder) => pathKey(real, folder) !== undefined);
-    if (roots && !fences.some(isIn)) {
-      throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it lies outside the folders this host allows`);
+    if (roots && !fences.some((folder) => real !== undefined && pathKey(real, folder) !== undefined)) {
+      throw new WaymarkError(
+        "not-allowed",
+        `Cannot summarize ${path}: it does not lie in the folders this host allows`,
+      );
     }
   };
   const refuseSize = (path: string, size: number): void => {
@@ -125,7 +126,7 @@ export function createProject(options: ProjectOptions): Project {
         facts = disk().stat(absolute);
         real = realPathOf(absolute, facts);
       } catch (cause) {
-        refuseOutside(path, absolute, true);
+        if (roots) refuseOutside(path, wayTo(absolute));
         throw unread(path, cause);
       }
       refuseOutside(path, real); // first: of what lies outside nothing is told

@@ -50,17 +50,14 @@ export function createRuns(options: MapsOptions): Runs {
   const start = (file: LoadedFile, state: RunState, refresh = false): Promise<FileMap> =>
     file.hold(async (closed) => {
       const { signal, end } = createDeadline(timeoutMs, { signals: [state.stop, closed] });
-      let release: (() => void) | undefined, began = Infinity;
-      const late = performance.now() + timeoutMs * 0.9;
+      let release: (() => void) | undefined;
+      /** Half of the time may go by before its turn: every request has the other half, or would be paid for in vain. */
       const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
-        release = await turns.take(inner);
-        began = performance.now();
+        const turn = createDeadline(timeoutMs / 2, { signals: [inner] });
+        release = await turns.take(turn.signal).finally(turn.end).catch((cause) => {
+          throw inner.aborted ? cause : failureOf(file, cause, "timeout", `no turn within ${timeoutMs / 2000} s`);
+        });
         if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
-        if (began > late) { // a request would be broken off, and cost
-          release(); // those behind have more time
-          release = undefined;
-          await withSignal(new Promise(() => {}), inner);
-        }
         return await make(file, inner);
       };
       try {
@@ -72,17 +69,16 @@ export function createRuns(options: MapsOptions): Runs {
         const wanted = rank(summarizer.maker);
         return (await file.cache.once({ path: file.key, hash: file.hash, wanted, signal }, makeInTurn)).map;
       } catch (cause) {
-        const isCrowded = signal.aborted && performance.now() - began < timeoutMs / 2; // its turn came late or never
         const error = state.stop?.aborted
           ? failureOf(file, cause, "aborted", ABORTED)
           : closed.aborted
           ? failureOf(file, cause, "aborted", "it was closed meanwhile")
           : signal.aborted
-          ? failureOf(file, cause, "timeout", `${began < late ? "no answer" : "no turn"} within ${timeoutMs / 1000} s`)
+          ? failureOf(file, cause, "timeout", `no answer within ${timeoutMs / 1000} s`)
           : cause instanceof WaymarkError
           ? cause
           : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));
-        if (!isCrowded) pauses.remember(file.hash, error);
+        if (release) pauses.remember(file.hash, error); // without a turn nobody was asked
         throw error;
       } finally {
         end();

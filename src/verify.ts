@@ -28,8 +28,8 @@ const UNDECODED = "\ufffd";
 /** A host's own last words: in brackets or after dots, and about being cut. */
 const FOOTER = /^\s*(?=[[(<]|\.\.\.).*\b(?:more|lines?|truncated|limit|offset|showing|continue|cut|bytes|end)\b/i;
 
-/** The end of a tag, or nothing. */
-const END = /^\s*(?:<\/([\w-]+)>\s*)?$/;
+/** A tag, and a line that is the end of one. */
+const TAG = /<([\w-]+)/g, END = /^\s*<\/([\w-]+)>\s*$/;
 
 /** Most lines a host's own banner has. */
 const BANNER = 5;
@@ -51,12 +51,13 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
     const before = countLines(text.slice(0, at)), behind = text.slice(at + whole.length + 1);
     const more = continued(behind, rest);
     if (before === 0) return expected.length + more;
+    if (before > BANNER || more > 1) return 0;
     // Else it may be what goes on in a file with more lines above than this one, changed or not.
-    const isEnd = ([, tag]: readonly string[]): boolean => !tag || text.slice(0, at).includes(`<${tag}`);
-    const isFooter = more === 0 &&
-      linesOf(behind).every((line) => FOOTER.test(line) || isEnd(END.exec(line) ?? ["", "/"]));
-    const many = isFooter ? 0 : 2 * countLines(behind), left = countLines(rest(many + 1));
-    return before > BANNER || more > 1 || (left > 0 && left <= many) ? 0 : expected.length;
+    const opened = new Set(Array.from(text.slice(0, at).matchAll(TAG), ([, tag]) => tag));
+    const isLast = (line: string): boolean => !line.trim() || FOOTER.test(line) || opened.has(END.exec(line)?.[1]);
+    const many = more === 0 && linesOf(behind).every(isLast) ? 0 : 2 * countLines(behind);
+    const left = countLines(rest(many + 1));
+    return left > 0 && left <= many ? 0 : expected.length;
   }
   const lines = linesOf(text), same = alikeLines(lines, expected);
   if (same === expected.length) return same + continued(lines.slice(same).map((line) => `${line}\n`).join(""), rest);

@@ -624,25 +624,24 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a provider that hangs is not asked for every file that waits",
     file: "src/runs.ts",
-    from: "if (began > late)",
-    to: "if (false)",
+    from: "createDeadline(timeoutMs / 2, {",
+    to: "createDeadline(timeoutMs, {",
     test: "maps_test.ts",
     named:
       "makes no request where a turn comes with no time left: a provider that hangs is not asked for every file that waits",
   },
   {
-    guarantee: "a hang costs no file that comes after it its map",
+    guarantee: "no request is broken off for its place in the crowd",
     file: "src/runs.ts",
-    from: "release(); // those behind have more time",
-    to: "",
+    from: "createDeadline(timeoutMs / 2, {",
+    to: "createDeadline(timeoutMs * 0.95, {",
     test: "maps_test.ts",
-    named:
-      "leaves the turns to files that have time left, where a provider that hung answers again and files keep coming",
+    named: "gives every request half of the time at least: a crowd before a slow provider has none broken off",
   },
   {
     guarantee: "a crowd of files is no broken provider",
     file: "src/runs.ts",
-    from: "if (!isCrowded) pauses",
+    from: "if (release) pauses",
     to: "pauses",
     test: "maps_test.ts",
     named: "does not take a crowd for a broken provider: what had no turn in time is tried again at once",
@@ -650,10 +649,28 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "a map is withheld where the lines returned stand beside others of the file",
     file: "src/verify.ts",
-    from: " || (left > 0 && left <= many)",
-    to: "",
+    from: "return left > 0 && left <= many ? 0 : expected.length;",
+    to: "return expected.length;",
     test: "verify_test.ts",
     named: "is none where a line stands above and as much goes on behind as in the file, changed or not",
+  },
+  {
+    guarantee: "a closing tag is a host's only where it opened it",
+    file: "src/verify.ts",
+    from: "opened.has(END.exec(line)?.[1])",
+    to: "END.test(line)",
+    test: "verify_test.ts",
+    named:
+      "is none where lines of markup stand above, whatever changed behind: only the end of a tag that stands there is a host's",
+  },
+  {
+    guarantee: "nothing is told of what lies outside the folders the host allows",
+    file: "src/project.ts",
+    from: "refuseOutside(path, wayTo(absolute))",
+    to: "refuseOutside(path, absolute)",
+    test: "waymark_test.ts",
+    named:
+      "tells nothing of what lies outside the folders the host allows, wherever a link in them leads, and of what is missing in them that it is missing",
   },
   ...compactionMutations,
   ...hostMutations,

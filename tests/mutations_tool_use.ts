@@ -181,10 +181,18 @@ export const toolUseMutations: readonly Mutation[] = [
   {
     guarantee: "a secret file's result is never sent",
     file: "src/tool_use/digester.ts",
-    from: 'leadToSecrets([taken.path ?? "", ...pathsIn(taken.args)])',
-    to: "false",
+    from: "return leadToSecrets(names);",
+    to: "return false;",
     test: "tool_use/tool_use_test.ts",
     named: "never sends the result of a file with secrets, however it was read, and keeps nothing of it",
+  },
+  {
+    guarantee: "what names more than is looked at may name anything",
+    file: "src/tool_use/digester.ts",
+    from: "if (isCut || names",
+    to: "if (names",
+    test: "tool_use/tool_use_test.ts",
+    named: "sends nothing of a call that names more than is looked at",
   },
   {
     guarantee: "what has left the conversation is not digested",

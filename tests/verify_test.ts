@@ -103,6 +103,15 @@ describe("shownLines()", () => {
     }
   });
 
+  it("is none where lines of markup stand above, whatever changed behind: only the end of a tag that stands there is a host's", () => {
+    for (const above of ["</div>\n", "<p>x</p>\n", "const s = <b>x</b>;\n", "<divider/>\n"]) {
+      for (const behind of ["vier\n", "</div>\n", "drei\n</div>\n"]) {
+        const lines = behind.replace(/vier|drei/, "line"), rest = (many: number): string => many > 0 ? lines : "";
+        assertEquals(shownLines(`${above}one\ntwo\nthree\n${behind}`, window, rest), 0, `${above}${behind}`);
+      }
+    }
+  });
+
   it("is none where a line stands above and more of the file goes on behind, with or without a block", () => {
     for (const end of ["", block]) {
       assertEquals(shownLines(`new\none\ntwo\nthree\nfour\nfive\n${end}`, window, rest), 0);

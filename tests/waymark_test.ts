@@ -266,13 +266,55 @@ describe("createWaymark(): where maps are kept", () => {
           }
           const say = (path: string) => waymark.summarize(path).catch(({ message }) => message.replace(path, ""));
           const outsider = await say(other);
-          assertStringIncludes(outsider, "lies outside");
+          assertStringIncludes(outsider, "does not lie in the folders");
           for (const name of ["none.ts", ".", "..", "b.ts/c", "notes"]) {
             assertEquals(await say(join(outside, name)), outsider);
           }
           assertStringIncludes(await say(join(root, "none.ts")), "Cannot read");
           await waymark.close();
         }
+      })
+    ));
+
+  it("tells nothing of what lies outside the folders the host allows, wherever a link in them leads, and of what is missing in them that it is missing", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const project = join(folder, "project"), link = join(folder, "link");
+        mkdirSync(project);
+        symlinkSync(project, link);
+        put(outside, "there.ts", code(300));
+        symlinkSync("self", join(outside, "self"));
+        symlinkSync(outside, join(project, "out"));
+        symlinkSync(join(outside, "there.ts"), join(project, "there.ts"));
+        symlinkSync(join(outside, "none.ts"), join(project, "dangling.ts"));
+        const waymark = createWaymark({ root: project, cache: false, roots: [project], onNotice() {} });
+        const say = (path: string) => waymark.summarize(path).catch(({ message }) => message.replace(path, ""));
+        const outsider = await say(join(outside, "there.ts"));
+        assertStringIncludes(outsider, "does not lie in the folders");
+        for (
+          const name of [
+            "out/there.ts",
+            "out/none.ts",
+            "out/there.ts/x",
+            "out/self",
+            "there.ts",
+            "dangling.ts",
+            "out/../x",
+          ]
+        ) {
+          assertEquals(await say(`${project}/${name}`), outsider, name);
+        }
+        for (
+          const path of [
+            `${project}/none.ts`,
+            `${link}/none.ts`,
+            `${project}/none/deep.ts`,
+            `${link}/../project/none.ts`,
+          ]
+        ) {
+          assertStringIncludes(await say(path), "Cannot read", path);
+        }
+        await waymark.close();
       })
     ));
 

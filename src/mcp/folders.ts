@@ -10,7 +10,7 @@
  */
 
 import { WaymarkError } from "../errors.ts";
-import { disk, diskFault } from "../files.ts";
+import { disk, diskFault, wayTo } from "../files.ts";
 import { pathKey, toDiskPath } from "../paths.ts";
 import { shortened } from "./words.ts";
 
@@ -116,24 +116,12 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
   }
 }
 
-/**
- * Whether a path that is named in one of the folders and leads to no file leads to nothing in one of them: what is there of it
- * on the way is, or the folder is gone. A link that cannot be followed may lead anywhere.
- */
+/** Whether a path that is named in one of the folders and leads to no file would lie in one of them, or the folder is gone. */
 function leadsInside(absolute: string, folders: readonly Folder[]): boolean {
   const named = folders.filter(({ path, real }) => isWithin(absolute, path) || isWithin(absolute, real));
-  if (named.some(({ real }) => !disk().exists(real))) return true; // the folder itself is gone
-  for (let way = absolute; way; way = parentOf(way)) {
-    let isLink = false;
-    try {
-      isLink = disk().lstat(way).isSymlink;
-      const real = disk().realPath(way);
-      return folders.some((folder) => isWithin(real, folder.real));
-    } catch { // nothing is there, or it may not be looked at, as all behind it
-      if (isLink) return false;
-    }
-  }
-  return false;
+  if (named.some(({ real }) => !disk().exists(real))) return true;
+  const way = wayTo(absolute);
+  return way !== undefined && folders.some(({ real }) => isWithin(way, real));
 }
 
 /**
@@ -148,12 +136,6 @@ function isSame(named: string, real: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** What is left of a path without its last name, as it is written. */
-function parentOf(path: string): string {
-  const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
-  return at > 0 ? path.slice(0, at) : path.length > 1 ? "/" : "";
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -80,14 +80,14 @@ interface Taken extends Pick<AcceptedResult, "callId" | "topLevel" | "path" | "a
 export const MAX_HELD = 1_000;
 /** UTF-16 code units of a tool's name: an endless one would leave no room for its row. */
 const MAX_TOOL = 1_000;
-/** Bytes of results that are looked at in one turn of the event loop. */
-const BYTES_A_TURN = 1_000_000;
+/** Bytes of results that are looked at in one turn of the event loop; to follow a name takes as long as so many. */
+const BYTES_A_TURN = 1_000_000, BYTES_A_NAME = 500;
 
 /** So many names are followed to where they lead, which takes time; what names more may name anything. */
 const MOST_FOLLOWED = 2000;
 
-/** Whether one of the paths is that of a file with secrets, by its own name or by that of the file it leads to. */
-function leadToSecrets(paths: readonly string[]): boolean {
+/** Whether one of the names is that of a file with secrets, by itself or by what it leads to. */
+function leadToSecrets(names: readonly string[]): boolean {
   const leads = (path: string): boolean => {
     try {
       return isSecretPath(disk().realPath(toDiskPath(path, disk().cwd()) ?? ""));
@@ -95,8 +95,7 @@ function leadToSecrets(paths: readonly string[]): boolean {
       return false; // there is nothing
     }
   };
-  const names = [...new Set(paths)];
-  return names.length > MOST_FOLLOWED || names.some(isSecretPath) || names.some(leads);
+  return names.some(isSecretPath) || names.some(leads);
 }
 
 /** The digester of one session. */
@@ -155,13 +154,14 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
     });
   };
 
-  /** Puts a result through the gates; its bytes. */
+  /** Puts a result through the gates; what that cost, in bytes. */
   const judge = ({ callId, tool, captured, replaces, ...taken }: Taken): number => {
     const { text, facts } = textOf(captured), bytes = byteLength(text);
     if (!callId) {
       emit({ type: "digest", what: "skipped", tool, resultBytes: bytes, reason: "no-call-id" });
       return bytes;
     }
+    let followed = 0;
     const reason = decide({
       enabled: settings.enabled,
       topLevelOnly: settings.topLevelOnly,
@@ -170,7 +170,10 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
       minResultBytes: settings.minResultBytes,
       isExcluded: excluded.has(tool),
       get isSecret() {
-        return leadToSecrets([taken.path ?? "", ...pathsIn(taken.args)]);
+        const { paths, isCut } = pathsIn(taken.args), names = [...new Set([taken.path ?? "", ...paths])];
+        if (isCut || names.length > MOST_FOLLOWED) return true;
+        followed = names.length;
+        return leadToSecrets(names);
       },
       isKnown: replaces ? store.isDone(callId) : store.isKnown(callId) || held.has(callId),
       hasModel: model !== undefined,
@@ -184,7 +187,7 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
     if (reason) skip({ callId, tool, bytes }, reason);
     else if (when === "always") runs.start({ callId, tool, bytes, facts, text: excerpt(text) });
     else hold({ callId, tool, bytes, facts, text: excerpt(text) });
-    return bytes;
+    return bytes + followed * BYTES_A_NAME;
   };
 
   const hold = (wanted: Wanted): void => {

@@ -78,6 +78,20 @@ describe("toolUseSummary()", () => {
     });
   });
 
+  it("gives way to other work between results that name many files, each of which is followed to where it leads", async () => {
+    await withDigests(always, { model: undefined }, async ({ digests, events }) => {
+      const command = Array.from({ length: 1900 }, (_, index) => `word${index}`).join(" "), seen = new Set<number>();
+      for (let index = 0; index < 12; index++) {
+        digests.accept({ callId: `${index}`, tool: "bash", result: large, args: { command } });
+      }
+      const settled = digests.settled().then(() => true);
+      const turn = (): Promise<false> => new Promise((resolve) => setTimeout(() => resolve(false)));
+      while (!await Promise.race([settled, turn()])) seen.add(events.length);
+      assertEquals(events.length, 12);
+      assert(seen.size > 3, [...seen].join(" "));
+    });
+  });
+
   it("opens and starts nothing before the first result", async () => {
     await inFolder(async (root) => {
       await withDigests(always, { root }, async ({ digests }) => {
@@ -172,6 +186,47 @@ describe("toolUseSummary()", () => {
         await digests.settled();
         assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: 8 }]);
         digests.accept({ ...given, callId: "9", args: { path: join(root, "nothing.txt") } });
+        await digests.settled();
+        assertEquals(model.calls.length, 1);
+      });
+    });
+  });
+
+  it("sends nothing of a call that names more than is looked at", async () => {
+    await inFolder(async (root) => {
+      const result = `PASSWORD=hunter2-${"x".repeat(20)}\n`.repeat(250), env = join(root, ".env");
+      const link = join(root, "plain.txt");
+      writeFileSync(env, result);
+      symlinkSync(env, link);
+      const words = (count: number): string[] => Array.from({ length: count }, (_, index) => `word${index}`);
+      const long = `cat > a <<X\n${"x".repeat(120_000)}\nX\n`;
+      let nested: unknown = { path: env };
+      for (let depth = 0; depth < 200; depth++) nested = { inner: nested };
+      await withDigests(always, {}, async ({ digests, model }) => {
+        const calls: readonly unknown[] = [
+          { paths: [...words(260), env] },
+          { paths: [...words(2500), link] },
+          ["cat", ...words(300), env],
+          { command: `${words(1300).join(" ")} ${env}` },
+          { command: `${words(1300).join(" ")} ${link}` },
+          { command: `${long}cat ${env}` },
+          { edits: words(260), file_path: link },
+          { edits: words(20_000), file_path: link },
+          { file_path: "x/".repeat(10_000) + env },
+          `cat ${link}`,
+          "cat .env",
+          nested,
+        ];
+        for (const [index, args] of calls.entries()) digests.accept({ callId: `${index}`, tool: "bash", result, args });
+        await digests.settled();
+        assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: calls.length }]);
+        const args = {
+          rows: new Uint8Array(100_000),
+          path: "a.ts",
+          text: "x".repeat(200_000),
+          command: words(1300).join(" "),
+        };
+        digests.accept({ callId: "plain", tool: "bash", result, args });
         await digests.settled();
         assertEquals(model.calls.length, 1);
       });
