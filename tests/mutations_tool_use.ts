@@ -62,8 +62,8 @@ export const toolUseMutations: readonly Mutation[] = [
     file: "src/tool_use/store.ts",
     from: "isKnown: (callId) => done.has(callId) || runs.has(callId),",
     to: "isKnown: (callId) => rows.has(callId) || runs.has(callId),",
-    test: "tool_use/sequences_test.ts",
-    named: "never displaces a digest by another row, never asks twice for one, and keeps within its bounds",
+    test: "tool_use/store_test.ts",
+    named: "knows a call that had a digest, also after it had to make room",
   },
   {
     guarantee: "one run for one call id",
