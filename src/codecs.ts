@@ -189,7 +189,7 @@ function isEnvelope(text: string): boolean {
   return /^\s*\[\s*\{\s*"(?:type|text)"\s*:\s*"/.test(text);
 }
 
-const GUTTER = /^\s*(?:L\s?)?(\d+)(?:\t|: ?|→|\| ?)/;
+const GUTTER = /^\s*(?:L\s?)?(\d+)(?:\t|: ?|→| *[|│] ?)/;
 
 /** The text in a host's string, free of its gutter; nothing where it is no text of a file's. */
 function textOf(text: string): string | undefined {

@@ -260,6 +260,8 @@ describe("gutters of line numbers", () => {
     }`,
     "L, number and colon": lines.map((line, index) => `L${start + index}: ${line}`).join("\n"),
     "number and bar": lines.map((line, index) => `${start + index}| ${line}`).join("\n"),
+    "number and bar between spaces": lines.map((line, index) => `${start + index} | ${line}`).join("\n"),
+    "number and drawn bar": lines.map((line, index) => `${String(start + index).padStart(6)}   │ ${line}`).join("\n"),
   };
   for (const [name, given] of Object.entries(cases)) {
     it(`${name}: the text is the file's own`, () => {

@@ -353,6 +353,8 @@ describe("a host's own dress of a text", () => {
     "a gutter as cat -n has it": (text) => numbers(text, (number, line) => `${String(number).padStart(6)}\t${line}`),
     "a gutter with an arrow": (text) => numbers(text, (number, line) => `${String(number).padStart(5)}→${line}`),
     "a gutter with a bar": (text) => numbers(text, (number, line) => `${number}|${line}`),
+    "a gutter with a bar between spaces": (text) =>
+      numbers(text, (number, line) => `${String(number).padStart(3)} | ${line}`),
     "a gutter with zeros, and tags around": (text) =>
       `<file>\n${numbers(text, (number, line) => `${String(number).padStart(5, "0")}| ${line}`)}\n</file>`,
     "tags around": (text) => `<file path="a.ts">\n${text}\n</file>`,
