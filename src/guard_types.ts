@@ -48,6 +48,8 @@ export interface GuardParts {
 export interface Shortened {
   /** The file; absent where its map was given before. */
   readonly file: LoadedFile | undefined;
+  /** Its real path. */
+  readonly real: string;
   /** Where it was given, in a conversation. */
   readonly given?: Given | undefined;
   /** The file as it was read in a conversation. */

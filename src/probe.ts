@@ -67,7 +67,7 @@ export interface NameRules {
  * Whether a file of this name is guarded. Looks at nothing but the name.
  *
  * Globs know `*`, `**`, `?`, `[…]` and `{…,…}`, and match the end of a path: `*.gen.ts` in any folder, `src/api/**` under
- * any `src/api`; one that begins with `/` matches from the start.
+ * any `src/api`; one that begins with `/` matches a whole path.
  */
 export function guardsName(path: string, { include = [], exclude = [] }: NameRules = {}): boolean {
   if (matches(path, exclude)) return false;
@@ -89,6 +89,7 @@ export function checkNames(
 ): void {
   for (const globs of [include, exclude, exempt]) {
     try {
+      if (!Array.isArray(globs)) throw new Error("give a list");
       matches("", globs);
     } catch (cause) {
       throw new WaymarkError("invalid-option", `Cannot use the globs ${globs}: ${(cause as Error).message}`, { cause });
@@ -125,7 +126,8 @@ export function isExempt(path: string, globs: readonly string[]): boolean {
   return matches(path, globs) || matches(path.toLowerCase(), globs);
 }
 
-function matches(path: string, globs: readonly string[]): boolean {
+/** Whether one of the globs matches a path. */
+export function matches(path: string, globs: readonly string[]): boolean {
   if (!globs.length) return false;
   let pattern = compiled.get(globs);
   if (!pattern) compiled.set(globs, pattern = compile(globs));
@@ -135,7 +137,7 @@ function matches(path: string, globs: readonly string[]): boolean {
 /** One expression for a list of globs. */
 function compile(globs: readonly string[]): RegExp {
   const anywhere: string[] = [], anchored: string[] = [];
-  for (const glob of globs) (glob.startsWith("/") ? anchored : anywhere).push(translate(glob));
+  for (const glob of globs) (glob.startsWith("/") ? anchored : anywhere).push(translate(glob.replace(/^(\.\/)+/, "")));
   return new RegExp(`(?:^|/)(?:${anywhere.join("|") || "(?!)"})$|^(?:${anchored.join("|") || "(?!)"})$`);
 }
 

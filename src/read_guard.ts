@@ -12,7 +12,7 @@ import { estimateTokens, renderMap, renderMapReference, renderNotice, type Rende
 import type { GuardParts, ReadGuardOptions, Shortened, ShortenedCall, Told } from "./guard_types.ts";
 import { countLines, lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason } from "./maps.ts";
-import { checkNames, guardsName } from "./probe.ts";
+import { checkNames, guardsName, matches } from "./probe.ts";
 import { createProject } from "./project.ts";
 import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
@@ -56,22 +56,25 @@ export function guardReads(parts: GuardParts): Middleware {
   const emit = quiet(parts.onEvent);
   checkNumbers({ maxLines }, 1);
   checkNames(names);
+  const { exclude = [] } = names, anchored = exclude.filter((glob) => glob.startsWith("/"));
 
   /** The file and the lines to show, if this read would return too many of it. */
   const probe = async (call: ReadCall): Promise<Shortened | undefined> => {
-    const place = project.locate(call.path, call.cwd), { size } = place;
+    const place = project.locate(call.path, call.cwd), { size, real } = place;
     const wanted = call.start + maxLines; // a line that must be there for the read to be too long
     if (size !== undefined && size < wanted) return undefined; // fewer bytes than lines
     if (size !== undefined && size > SMALL) {
       const { bytes, lines, more, cut } = project.window(place, call.start, maxLines);
       if (!cut && (lines < maxLines || !more)) return undefined;
       const rest = (lines: number): Uint8Array => project.window(place, wanted, lines).bytes;
-      if (!cut) return { file: await project.identify(place, undefined, call.signal), size, window: () => bytes, rest };
+      if (!cut) {
+        return { file: await project.identify(place, undefined, call.signal), real, size, window: () => bytes, rest };
+      }
     }
     const bytes = await project.read(place, call.signal), { from, to, lines } = lineRange(bytes, call.start, maxLines);
     if (lines < maxLines || to === bytes.length) return undefined;
     const file = await project.identify(place, bytes), rest = (): Uint8Array => bytes.subarray(to);
-    return { file, size: bytes.length, window: () => bytes.subarray(from, to), rest };
+    return { file, real, size: bytes.length, window: () => bytes.subarray(from, to), rest };
   };
 
   /** The same in a conversation, where the file is read and hashed in any case, and its map may have been given. */
@@ -84,7 +87,7 @@ export function guardReads(parts: GuardParts): Middleware {
     if (!isLong) return void project.share(call, read);
     const file = given ? undefined : await project.identify({ path, real, closed }, { bytes: bytes(), hash });
     const window = (): Uint8Array => bytes().subarray(find().from, find().to);
-    return { file, given, read, size, window, rest: () => bytes().subarray(find().to) };
+    return { file, real, given, read, size, window, rest: () => bytes().subarray(find().to) };
   };
 
   /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
@@ -161,7 +164,9 @@ export function guardReads(parts: GuardParts): Middleware {
     }
     if (!long) return await next(call);
 
-    const { file, given, read } = long;
+    const { file, real, given, read } = long;
+    // What is excluded is so by whatever link or relative path it is named.
+    if (file && (matches(file.key, exclude) || matches(real, anchored))) return await next(call);
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
       return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);

@@ -74,6 +74,11 @@ describe("globs", () => {
       "src/api/x/b.ts",
     ]);
     assertEquals(excluded("/p/*.ts", "/p/a.ts /q/p/a.ts /p/x/a.ts"), ["/p/a.ts"]);
+    assertEquals(excluded("./src/*.ts", "src/a.ts /p/src/a.ts ./src/a.ts src/x/a.ts"), [
+      "src/a.ts",
+      "/p/src/a.ts",
+      "./src/a.ts",
+    ]);
     assertEquals(excluded("**/gen/*.ts", "gen/a.ts x/y/gen/a.ts gen/x/a.ts"), ["gen/a.ts", "x/y/gen/a.ts"]);
     assertEquals(excluded("src/*.ts", "src\\a.ts src\\x\\a.ts"), ["src\\a.ts"]);
   });
@@ -206,6 +211,8 @@ describe("globs that are none", () => {
         "invalid-option",
         true,
       ]);
+      const { message } = assertThrows(() => checkNames({ [list]: "*.ts" }), WaymarkError);
+      assertEquals(message, "Cannot use the globs *.ts: give a list");
     }
   });
 });

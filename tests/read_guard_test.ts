@@ -8,7 +8,8 @@ import {
   assertThrows,
 } from "@std/assert";
 import { execFileSync } from "node:child_process";
-import { readFileSync, renameSync, symlinkSync } from "node:fs";
+import { readFileSync, realpathSync, renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sha256 } from "../src/files.ts";
 import { compose } from "../src/compose.ts";
@@ -347,6 +348,36 @@ describe("readGuard(): what it leaves alone", () => {
       ) {
         put(folder, name, code(300));
         assertEquals((await guarded(folder, { names }).read({ path: name })).includes("[waymark map"), capped, name);
+      }
+    }));
+
+  it("leaves alone what is excluded by whatever link or relative path it is named, in a conversation too", () =>
+    inFolder(async (folder) => {
+      const root = realpathSync(folder);
+      for (const name of ["private/a.ts", "src/b.ts"]) put(folder, name, code(300));
+      symlinkSync("../private/a.ts", join(folder, "src", "link.ts"));
+      for (const exclude of [["private/**"], ["./private/**"], [`${root}/private/**`]]) {
+        for (const session of [undefined, createSession()]) {
+          const options = { names: { exclude }, project: createProject({ cache: false, root: folder }) };
+          const conversation = session && { conversationOf: (call: ReadCall) => conversationOf(call, session) };
+          for (
+            const [path, cwd, capped] of [
+              ["private/a.ts", root, false],
+              ["a.ts", `${root}/private`, false],
+              ["../private/a.ts", `${root}/src`, false],
+              ["link.ts", `${root}/src`, false],
+              ["b.ts", `${root}/src`, true],
+            ] as const
+          ) {
+            const { read, summarizer } = guarded(cwd, { ...options, ...conversation });
+            const text = await read({ path });
+            assertEquals(
+              [text.includes("[waymark map"), summarizer.runs],
+              [capped, capped ? 1 : 0],
+              `${exclude} ${path}`,
+            );
+          }
+        }
       }
     }));
 

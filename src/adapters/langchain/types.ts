@@ -17,7 +17,7 @@ export interface LangchainHost<Middleware> {
   readonly ToolMessage: ToolMessageClass;
   /**
    * `tool`. Where it is given, the agent gets the tool `summarize_file`. That looks where the Waymark looks: rules of the host
-   * about who may read what (`permissions` of deepagents) are to be in its `exclude` or `source` too.
+   * about who may read what (`permissions` of deepagents) are to be in its `roots` or `source` too.
    */
   // deno-lint-ignore no-explicit-any -- overloads of the host's own
   readonly tool?: ((run: any, fields: any) => any) | undefined;
