@@ -51,7 +51,6 @@ export type WaymarkEvent =
     readonly path: string;
     readonly reason: FailureReason;
     readonly message: string;
-    readonly retryAt?: number;
   }
   | {
     readonly type: "cache";
@@ -111,7 +110,7 @@ export type DigestEvent =
 
 /** Sums of all events since the instance was made, and what is kept. */
 export interface WaymarkStats {
-  /** Reads and lookups answered from the cache. */
+  /** Maps taken from the cache: for reads, and where one was asked for. A lookup counts for none. */
   readonly hits: number;
   /** Times a map was not in the cache, or not at this hash. */
   readonly misses: number;
@@ -127,7 +126,7 @@ export interface WaymarkStats {
   readonly references: number;
   /** Reads that were answered by what changed since the lines were shown. */
   readonly diffs: number;
-  /** Reads that went on as asked because no map could be made. */
+  /** Long reads of which no map could be made or vouched for: they went on as asked, or with the parser of `fallback`. */
   readonly failures: number;
   /** Cache writes that could not have their turn and were given up. */
   readonly writesSkipped: number;

@@ -39,6 +39,9 @@ import type { ToolWatcher } from "./wrap_types.ts";
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, session, ...rest } = options;
   const { rereadGuard, toolUse, ...projectOptions } = rest;
+  if (!["none", "outline"].includes(fallback)) {
+    throw new WaymarkError("invalid-option", `Cannot use ${fallback} as fallback: give none or outline`);
+  }
   const summarizer = options.summarizer ?? (model ? model.summarizer : outline ?? scanner());
   const by = options.summarizer ? "summarizer" : model ? `model ${model.name ?? "(unnamed)"}` : "outline";
   const tally = createTally();

@@ -472,6 +472,7 @@ describe("createWaymark(): failures", () => {
       ...[0, NaN].map((maxConcurrentCalls) => ({ limits: { maxConcurrentCalls } })),
       { model: { name: "makes-no-maps", complete: () => Promise.reject(new Error()) } as unknown as Model },
       { summarizer: {} as Summarizer },
+      { fallback: "scanner" as "outline" },
       ...[[""], "src", [5], null].map((roots) => ({ roots: roots as unknown as string[] })),
       ...[["[z-a].ts"], "*.ts" as unknown as string[]].flatMap((globs) => [{ include: globs }, { exclude: globs }]),
     ];
