@@ -191,10 +191,15 @@ export const dialects: Readonly<
   codex: () => offsetLimit({ tools: ["read_file"], path: "file_path", defaultCount: 2000, zero: "refuse" }),
 });
 
-/** Two versions of one tool, told apart by the arguments; ranges are put into the second's words. */
+/** Two versions of one tool, told apart by the arguments; words name both. */
 function either(old: Dialect, isOld: (args: Args) => boolean, current: Dialect): Dialect {
   const of = (args: unknown) => typeof args === "object" && args !== null && isOld(args as Args) ? old : current;
-  return { ...current, parse: (args) => of(args).parse(args), apply: (args, span) => of(args).apply(args, span) };
+  return {
+    ...current,
+    parse: (args) => of(args).parse(args),
+    apply: (args, span) => of(args).apply(args, span),
+    describe: (...at) => `${current.describe(...at)}, which older tools call ${old.describe(...at)}`,
+  };
 }
 
 /** Makes each dialect when it is first asked for: no program pays for the hosts it does not meet. */

@@ -126,7 +126,7 @@ export function isExempt(path: string, globs: readonly string[]): boolean {
   return matches(path, globs) || matches(path.toLowerCase(), globs);
 }
 
-/** Whether one of the globs matches a path. */
+/** Whether any glob matches a path. */
 export function matches(path: string, globs: readonly string[]): boolean {
   if (!globs.length) return false;
   let pattern = compiled.get(globs);

@@ -165,7 +165,7 @@ export function guardReads(parts: GuardParts): Middleware {
     if (!long) return await next(call);
 
     const { file, real, given, read } = long;
-    // What is excluded is so by whatever link or relative path it is named.
+    // By any link or relative path, too.
     if (file && (matches(file.key, exclude) || matches(real, anchored))) return await next(call);
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);

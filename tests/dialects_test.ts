@@ -297,6 +297,11 @@ describe("two versions of one tool", () => {
     assertEquals(copy, { filePath: "a.ts", startLine: 11, endLine: 210 });
     assertEquals(span(vscodeCopilot, { filePath: "a.ts", offset: 11, limit: 890 }), [11, 890]);
   });
+
+  it("are both told how to go on: words cannot know which of them is called", () => {
+    const words = "offset: 201, limit: 200, which older tools call startLine: 201, endLine: 400";
+    assertEquals(dialects.vscodeCopilot.describe(201, 200), words);
+  });
 });
 
 describe("a dialect of one's own", () => {
