@@ -202,7 +202,7 @@ function either(old: Dialect, isOld: (args: Args) => boolean, current: Dialect):
   };
 }
 
-/** Makes each dialect when it is first asked for: no program pays for the hosts it does not meet. */
+/** Makes each dialect when it is first asked for: nobody pays for hosts not met. */
 function whenAsked<Name extends string>(makers: Record<Name, () => Dialect>): Readonly<Record<Name, Dialect>> {
   const all = {} as Record<Name, Dialect>, made: Record<string, Dialect> = {};
   for (const [name, make] of Object.entries<() => Dialect>(makers)) {

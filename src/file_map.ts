@@ -168,8 +168,8 @@ const OURS = /\[(?=\s*(?:end of )?waymark)/gi, SUSPECT = /[^ -Z\\-~]|^ | $| {2}/
 /** One line of plain text in which nothing stored can be a boundary, a row or a column of ours. */
 export function clean(text: string): string {
   if (!SUSPECT.test(text)) return text;
-  // Anything that could end a line, hide text or reorder it; joiners stay, for emoji and scripts that need them. Made where
-  // it is needed: expressions over all of Unicode are a good part of what a start costs.
+  // Anything that could end a line, hide text or reorder it; joiners stay, for emoji and scripts. Made where it is needed:
+  // expressions over all of Unicode cost a start much.
   const hidden = /(?![\u200c\u200d])\p{Cf}/gu, controls = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
   return text.toWellFormed().replace(hidden, "").replace(controls, " ").replace(OURS, "(").trim();
 }

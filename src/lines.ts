@@ -36,8 +36,8 @@ export function spanLines(total: number, start: number, count: number = Infinity
 }
 
 /**
- * How many lines there are, but no more than `limit` are looked for: an answer of `limit` means "at least so many". Memory
- * does not grow with what the reader gives.
+ * How many lines there are, but no more than `limit` are looked for: that means at least so many. Memory does not grow with
+ * them.
  */
 export function countUpTo(source: ByteReader | Uint8Array, limit: number): number {
   let lines = 0, open = false; // open: bytes of a line that has not ended
@@ -52,8 +52,7 @@ export function countUpTo(source: ByteReader | Uint8Array, limit: number): numbe
 }
 
 /**
- * Where at most `count` lines from `start` lie: from the first byte of the first to behind the last one's ending, and how
- * many they are.
+ * Where at most `count` lines from `start` lie, the last one's ending included, and how many they are.
  */
 export function lineRange(
   bytes: Uint8Array,
@@ -74,8 +73,8 @@ interface Place {
 let skipped = 0;
 
 /**
- * Goes on behind the endings of `count` lines, or to the end: where that is, and how many endings there were. A search for
- * each ending costs nothing to begin with; a loop is faster on short lines once it is compiled.
+ * Goes on behind `count` line endings, or to the end: where that is, and how many there were. A search begins at no cost; a
+ * loop is faster on short lines once it is compiled.
  */
 function skipLines(bytes: Uint8Array, at: number, count: number): Place {
   return ++skipped > 8 ? skipByWords(bytes, at, count) : skipBySearch(bytes, at, count);

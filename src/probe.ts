@@ -105,7 +105,7 @@ export function isSecretPath(path: string): boolean {
 
 let hints: readonly string[] | undefined;
 
-/** Words of which every path that a glob matches has one: most paths are done with after a cheap look. */
+/** Every path that a glob matches has one of these words: a cheap look is enough for most. */
 function hintsOf(globs: readonly string[]): readonly string[] {
   return globs.flatMap((glob) => /^\W*\{([^}]*)\}/.exec(glob)?.[1]?.split(",") ?? /\w+/.exec(glob) ?? "");
 }

@@ -20,10 +20,10 @@ import { conversationOf } from "./session.ts";
 import { scanner } from "./summary/scanner.ts";
 import type { Annotation, FileMap, Middleware, Next, ReadCall, ReadOutcome } from "./types.ts";
 
-/** What compares lines is loaded with the first long read: most reads are short. */
+/** Loaded with the first long read: most reads are short. */
 let verifying: Promise<typeof import("./verify.ts")> | undefined;
 
-/** Files up to this size are read at once; larger ones are looked at in chunks, and read whole only where a map is made. */
+/** Larger files are looked at in chunks, and read whole only where a map is made. */
 const SMALL = 1 << 20;
 
 /**
@@ -77,7 +77,7 @@ export function guardReads(parts: GuardParts): Middleware {
     return { file, real, size: bytes.length, window: () => bytes.subarray(from, to), rest };
   };
 
-  /** The same in a conversation, where the file is read and hashed in any case, and its map may have been given. */
+  /** The same in a conversation: the file is read and hashed anyway, and its map may have been given. */
   const probeFor = async (call: ReadCall, conversation: Conversation): Promise<Shortened | undefined> => {
     const { path, start } = call, read = await project.snapshot(call, conversation.holder({ start, count: maxLines }));
     const { real, hash, size, bytes, closed } = read, given = conversation.mapOf(real, hash, call);
