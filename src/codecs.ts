@@ -12,14 +12,14 @@ import type { Annotation, Codec } from "./types.ts";
 
 /** A string gets a block after a blank line, an array of content blocks one more text block; all else is left alone. */
 export const stringOrBlocks: Codec = {
-  text: (result) => typeof result === "string" ? textOf(result) : blocksText(result),
+  text: (result) => isString(result) ? textOf(result) : blocksText(result),
   failed: () => false,
   annotate(result, annotations) {
-    if (typeof result === "string") return isEnvelope(result) ? result : appended(result, annotations);
+    if (isString(result)) return isEnvelope(result) ? result : appended(result, annotations);
     return Array.isArray(result) ? withBlock(result, annotations) : result;
   },
   answer(annotation, like = "") {
-    if (typeof like === "string") return isEnvelope(like) ? undefined : annotation.text;
+    if (isString(like)) return isEnvelope(like) ? undefined : annotation.text;
     return Array.isArray(like) ? blockAnswer(annotation, like) : undefined;
   },
 };
@@ -35,7 +35,7 @@ export const mcpCodec: Codec = {
     if (blocks === content) return result;
     if (!structured) return withField(given, "content", blocks);
     // Hosts show the model the structured form alone: a note beside it would never be seen.
-    const text = content.find((block) => typeof block?.text === "string").text;
+    const text = content.find((block) => isString(block?.text)).text;
     const keys = Object.keys(structured);
     const key = keys.find((key) => structured[key] === text) ??
       keys.find((key) => holdsText(key, structured[key], text));
@@ -54,7 +54,8 @@ export const mcpCodec: Codec = {
 };
 
 /**
- * The default: strings, content blocks, MCP results, and any other plain object, which gets a field `annotation`.
+ * The default: strings, content blocks, MCP results, and any other plain object with a text (in `content`, `text`, `output`,
+ * `llmContent`, `stdout` or `file.content`), which gets a field `annotation`.
  *
  * @example
  * ```ts
@@ -69,22 +70,24 @@ export const mcpCodec: Codec = {
 export const autoCodec: Codec = {
   text(result) {
     if (typeof result !== "object" || result === null || Array.isArray(result)) return stringOrBlocks.text(result);
-    const given = result as Fields, file = fields(given["file"]);
+    const given = result as Fields;
     if (Array.isArray(given["content"])) return mcpCodec.text(given);
-    const text = [...TEXTS.map((name) => given[name]), file?.["content"]].find((value) => typeof value === "string");
-    return text === undefined ? undefined : textOf(text as string);
+    const text = textsOf(given).find(isString);
+    return text === undefined ? undefined : textOf(text);
   },
   failed: (result) => mcpCodec.failed!(result),
   annotate(result, annotations) {
     const given = fields(result);
     if (!given) return stringOrBlocks.annotate(result, annotations);
-    return Array.isArray(given["content"]) ? mcpCodec.annotate(given, annotations) : withAnnotation(given, annotations);
+    const texts = textsOf(given);
+    if (Array.isArray(texts[0])) return mcpCodec.annotate(given, annotations);
+    return texts.some(isString) ? withAnnotation(given, annotations) : result; // without one it may be a tool's refusal
   },
   answer(annotation, like) {
     const given = fields(like);
     if (!given) return stringOrBlocks.answer!(annotation, like);
     if (Array.isArray(given["content"])) return mcpCodec.answer!(annotation, given);
-    const key = TEXTS.find((name) => typeof given[name] === "string");
+    const key = TEXTS.find((name) => isString(given[name]));
     return key !== undefined && isSubset(given, [key, "annotation"]) ? { [key]: "", annotation } : undefined;
   },
 };
@@ -104,17 +107,22 @@ export const autoCodec: Codec = {
 export const fieldsCodec: Codec = {
   ...autoCodec,
   annotate: (result, annotations) =>
-    typeof result === "string"
-      ? { content: result, annotation: merged(annotations) }
-      : autoCodec.annotate(result, annotations),
-  answer: (annotation, like = "") =>
-    typeof like === "string" ? { content: "", annotation } : autoCodec.answer!(annotation, like),
+    isString(result) ? { content: result, annotation: merged(annotations) } : autoCodec.annotate(result, annotations),
+  answer: (annotation, like = "") => isString(like) ? { content: "", annotation } : autoCodec.answer!(annotation, like),
 };
 
 type Fields = Record<string, unknown>;
 
 /** Names hosts give to the text of a file in a result. */
 const TEXTS = ["content", "text", "output", "llmContent", "stdout"];
+
+function textsOf(given: Fields): unknown[] {
+  return [...TEXTS.map((name) => given[name]), fields(given["file"])?.["content"]];
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
 
 /** A plain object: an instance of a class may keep what a copy would lose. */
 function fields(value: unknown): Fields | undefined {
@@ -151,7 +159,7 @@ function appended(text: string, annotations: readonly Annotation[]): string {
 
 /** One more block of the same kind as the last text block; the same array where there is none. */
 function withBlock(blocks: readonly unknown[], annotations: readonly Annotation[]): readonly unknown[] {
-  const like = blocks.findLast((block) => typeof fields(block)?.["text"] === "string") as Fields | undefined;
+  const like = blocks.findLast((block) => isString(fields(block)?.["text"])) as Fields | undefined;
   if (!like) return blocks;
   const { text } = merged(annotations);
   return [...blocks, "type" in like ? { type: like["type"], text } : { text }];
@@ -161,7 +169,7 @@ function withBlock(blocks: readonly unknown[], annotations: readonly Annotation[
 function blockAnswer({ text }: Annotation, like: readonly unknown[]): unknown[] | undefined {
   const blocks = like.map(fields);
   const isText = (block: Fields | undefined): boolean =>
-    typeof block?.["text"] === "string" && isSubset(block, ["type", "text", "annotations"]);
+    isString(block?.["text"]) && isSubset(block, ["type", "text", "annotations"]);
   if (!blocks.length || !blocks.every(isText)) return undefined;
   const type = blocks[0]!["type"];
   return [type === undefined ? { text } : { type, text }];
@@ -169,7 +177,7 @@ function blockAnswer({ text }: Annotation, like: readonly unknown[]): unknown[] 
 
 /** Whether a value is a text or the most of it, or stands for it by its name. */
 function holdsText(key: string, value: unknown, text: string): boolean {
-  return typeof value === "string" && value.length * 2 > text.length && (key === "content" || text.includes(value));
+  return isString(value) && value.length * 2 > text.length && (key === "content" || text.includes(value));
 }
 
 /** Whether an object has no other names. */
@@ -180,7 +188,7 @@ function isSubset(object: Fields, names: readonly string[]): boolean {
 /** The text of the one text block; of several it cannot be told how they make a file. */
 function blocksText(blocks: unknown): string | undefined {
   if (!Array.isArray(blocks)) return undefined;
-  const texts = blocks.map((block) => fields(block)?.["text"]).filter((text) => typeof text === "string");
+  const texts = blocks.map((block) => fields(block)?.["text"]).filter(isString);
   return texts.length === 1 ? textOf(texts[0]!) : undefined;
 }
 

@@ -209,6 +209,16 @@ describe("any other object", () => {
     }
   });
 
+  it("that holds no text is left alone: it may be a tool's own word that it refused", () => {
+    const refusals = [{ error: "denied" }, { ok: false, message: "denied" }, { content: null, error: "denied" }, {}];
+    for (const result of [...refusals, { file: { path: "a.ts" }, lines: ["a"] }]) {
+      assertStrictEquals(autoCodec.annotate(result, [map]), result);
+      assertStrictEquals(fieldsCodec.annotate(result, [map]), result);
+    }
+    const file = { content: "a" };
+    assertEquals(autoCodec.annotate({ type: "text", file }, [map]), { type: "text", file, annotation: map });
+  });
+
   it("with an annotation of the host's own is left alone, one of ours is continued", () => {
     const theirs = { content: "a", annotation: "theirs" };
     assertStrictEquals(autoCodec.annotate(theirs, [map]), theirs);

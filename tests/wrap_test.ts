@@ -37,7 +37,7 @@ describe("wrap()", () => {
 
   it("gives the tool a copy with only the range changed, and never touches the caller's arguments", async () => {
     const args = Object.freeze({ path: "a.ts", extra: 1 });
-    const read = wrap((given: Args) => ({ given }), cap);
+    const read = wrap((given: Args) => ({ given, text: "" }), cap);
     const { given } = await read(args);
     assertEquals(given, { path: "a.ts", extra: 1, limit: 200 } as Args);
     assertEquals(args, { path: "a.ts", extra: 1 });
@@ -385,7 +385,7 @@ describe("wrap()", () => {
 
   it("speaks the host's own dialect both ways", async () => {
     const dialect = viewRange({ tools: ["view"], path: "file_path", range: "view_range" });
-    const read = wrap((args: unknown) => ({ args }), cap, { dialect });
+    const read = wrap((args: unknown) => ({ args, text: "" }), cap, { dialect });
     const { args } = await read({ file_path: "a.ts", view_range: [11, -1] }) as { args: unknown };
     assertEquals(args, { file_path: "a.ts", view_range: [11, 210] });
   });

@@ -207,6 +207,8 @@ describe("a result", () => {
       ["content blocks in JSON", JSON.stringify([{ type: "text", text: code(300) }])],
       ["bytes", new Uint8Array(300).fill(10)],
       ["a map", new Map([["content", code(300)]])],
+      ["a refusal", { error: "Access denied" }],
+      ["a refusal beside no text", { ok: false, content: null, message: "It lies outside of the workspace" }],
     ] as const
   ) {
     it(`that is ${what} comes back as the very same, of a read as asked`, LIMIT, () =>
