@@ -54,8 +54,8 @@ export const mcpCodec: Codec = {
 };
 
 /**
- * The default: strings, content blocks, MCP results, and any other plain object with a text (in `content`, `text`, `output`,
- * `llmContent`, `stdout` or `file.content`), which gets a field `annotation`.
+ * The default: strings, content blocks, MCP results, and any other plain object with a text (as `content` or the like), which
+ * gets a field `annotation`.
  *
  * @example
  * ```ts
@@ -199,13 +199,13 @@ function isEnvelope(text: string): boolean {
 
 const GUTTER = /^\s*(?:L\s?)?(\d+)(?:\t|: ?|→| *[|│] ?)/;
 
-/** The text in a host's string, free of its gutter; nothing where it is no text of a file's. */
+/** The text in a host's string, free of its gutter; nothing where it is no file's text. */
 function textOf(text: string): string | undefined {
   return isEnvelope(text) ? undefined : withoutGutter(text);
 }
 
 /**
- * The text without a gutter of rising line numbers, and without the host's own lines before and after those. Numbers before
+ * The text without a gutter of rising line numbers, and the host's own lines around those. Numbers before
  * less than a share of the lines, by default half, are the file's own.
  */
 export function withoutGutter(text: string, least = 0.5): string {

@@ -3,7 +3,7 @@
  *
  * Promised: numbers a dialect cannot read are never guessed at, so such a call is passed on untouched; a call whose range
  * does not change keeps its very argument object; a range put into words shows exactly those lines when followed to the
- * letter. Several hosts call different tools by one name, so no dialect is ever picked by the tool's name alone. Pure.
+ * letter. Several hosts call different tools by one name, so none is picked by the tool's name alone. Pure.
  *
  * @module
  */
@@ -101,8 +101,8 @@ export function viewRange(options: ViewRangeOptions = {}): Dialect {
 }
 
 /**
- * `{path, head?}`: so many lines from the top, and no way to begin elsewhere. As a larger `head` is the only way to a later
- * line, one that was asked for is insistence: it is read, and marked `fresh`, so that nothing shortens it.
+ * `{path, head?}`: so many lines from the top, and no way to begin elsewhere. A larger `head` is the only way to a later
+ * line: one that was asked for is insistence, marked `fresh`, so that nothing shortens it.
  *
  * @example
  * ```ts

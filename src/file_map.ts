@@ -95,7 +95,7 @@ export function renderNotice(reason: string, options: RenderNoticeOptions = {}):
   );
 }
 
-/** The block all annotations come in: a first line that says what it is, a last line that ends it. */
+/** The block of all annotations: a first line that says what it is, a last line that ends it. */
 export function frame(kind: AnnotationKind, head: string, body: readonly string[]): string {
   return [`[waymark ${kind}: ${head}]`, ...body, `[end of waymark ${kind}]`].join("\n");
 }

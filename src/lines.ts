@@ -9,7 +9,7 @@
 
 import type { LineSpan } from "./session_types.ts";
 
-/** Something that fills buffers from where it stands: how many bytes it gave, 0 at the end. */
+/** Fills buffers from where it stands: how many bytes it gave, 0 at the end. */
 export interface ByteReader {
   read(buffer: Uint8Array): number;
 }
@@ -135,7 +135,7 @@ export interface LineWindowOptions {
   readonly maxBytes?: number;
 }
 
-/** `count` lines from `start`, read in chunks no further than needed: memory follows the window, not the file. */
+/** `count` lines from `start`, read in chunks no further than needed: memory follows the window. */
 export function lineWindow(
   reader: ByteReader,
   start: number,
@@ -179,7 +179,7 @@ export function lineWindow(
 
 let shared: Uint8Array | undefined;
 
-/** What a reader gives, in views of one buffer: scanning is synchronous, so it is never entered twice. */
+/** What a reader gives, in views of one buffer: scanning is synchronous, never entered twice. */
 function* chunks(reader: ByteReader): Generator<Uint8Array> {
   const buffer = shared ??= new Uint8Array(65_536);
   for (let size; (size = reader.read(buffer)) > 0;) yield buffer.subarray(0, size);

@@ -83,7 +83,7 @@ export function guardsName(path: string, { include = [], exclude = [] }: NameRul
 /** The extensions of {@linkcode UNGUARDED}. */
 let unguarded: ReadonlySet<string> | undefined;
 
-/** Refuses globs that are none: unread, they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
+/** Refuses globs that are none: they would quietly leave every file alone. Throws a {@linkcode WaymarkError}. */
 export function checkNames(
   { include = [], exclude = [], exempt = [] }: NameRules & { readonly exempt?: readonly string[] | undefined },
 ): void {

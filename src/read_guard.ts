@@ -58,7 +58,7 @@ export function guardReads(parts: GuardParts): Middleware {
   checkNames(names);
   const { exclude = [] } = names, anchored = exclude.filter((glob) => glob.startsWith("/"));
 
-  /** The file and the lines to show, if this read would return too many of it. */
+  /** The file and the lines to show, if this read would return too many. */
   const probe = async (call: ReadCall): Promise<Shortened | undefined> => {
     const place = project.locate(call.path, call.cwd), { size, real } = place;
     const wanted = call.start + maxLines; // a line that must be there for the read to be too long
@@ -90,11 +90,12 @@ export function guardReads(parts: GuardParts): Middleware {
     return { file, real, given, read, size, window, rest: () => bytes().subarray(find().to) };
   };
 
-  /** The shortened read with the map beside it; marked to be made again where the map cannot be vouched for. */
+  const shownOf = async (text: string, { window, rest }: Shortened): Promise<number> =>
+    (await (verifying ??= import("./verify.ts"))).shownLines(text, decode(window()), (lines) => decode(rest(lines)));
+
+  /** The shortened read with the map beside it; to be made again where that cannot be vouched for. */
   const cap = async (call: ReadCall, long: Shortened, map: Told, next: Next): Promise<ReadOutcome> => {
-    const { start, path, describe, signal } = call,
-      { window, rest, size } = long,
-      { kind, lines, maker, isNow } = map;
+    const { start, path, describe, signal } = call, { window, rest, size } = long, { kind, lines, maker, isNow } = map;
     // A layer within may answer only from the bytes the map is of.
     const answerable = Boolean(call.answerable && isNow && long.read);
     const inner: ShortenedCall = {
@@ -107,23 +108,21 @@ export function guardReads(parts: GuardParts): Middleware {
     const outcome = await next(inner), referred = !("result" in outcome);
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
     try {
-      const { text: given } = outcome, more = (lines: number): string => decode(rest(lines));
-      const shown = given === undefined
-        ? spanLines(lines, start, maxLines)
-        : (await (verifying ??= import("./verify.ts"))).shownLines(given, decode(window()), more);
+      const isTold = outcome.text !== undefined;
+      const shown = isTold ? await shownOf(outcome.text!, long) : spanLines(lines, start, maxLines);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
           `Cannot give the map of ${path}: the lines returned are not those of the file it describes`,
         );
       }
-      const end = start + shown - 1, unchecked = given === undefined && !referred;
+      const end = start + shown - 1, unchecked = !isTold && !referred;
       const text = map.render({ start, end, describe, unchecked, referred });
       const asked = spanLines(lines, start, call.count), left = estimateTokens(size * (asked - shown) / lines);
       emit({ type: "cap", path, asked, shown, tokensSaved: left - estimateTokens(text.length) });
       const { stands } = outcome;
       const isSame = (text: string): boolean =>
-        exactLines(text, decode(window()) + more(Infinity), "") >= countLines(text);
+        exactLines(text, decode(window()) + decode(rest(Infinity)), "") >= countLines(text);
       const told = annotated({ ...outcome, ...stands && { stands: (text) => stands(text) && isSame(text) } }, {
         kind,
         text,
@@ -131,7 +130,7 @@ export function guardReads(parts: GuardParts): Middleware {
         start,
         end,
         lines,
-        ...(maker === undefined ? {} : { maker }),
+        ...maker !== undefined && { maker },
       });
       return unchecked ? told : noted(told, map.note?.(text, inner.shortened?.asked));
     } catch (error) {
@@ -139,7 +138,7 @@ export function guardReads(parts: GuardParts): Middleware {
     }
   };
 
-  /** Tells of a map that could not be made, or not vouched for; with the prose there is instead, perhaps. */
+  /** Tells of a map that could not be made or vouched for, perhaps with the prose there is. */
   const failed = (path: string, error: unknown, instead: Partial<FileMap> & RenderNoticeOptions = {}): Annotation => {
     const reason = failureReason(error), { prose, maker, lines, shortened } = instead;
     const message = error instanceof Error ? error.message : String(error);
@@ -196,7 +195,9 @@ export function guardReads(parts: GuardParts): Middleware {
     const parsed = await fallback?.get(file!, { signal }).catch(() => undefined);
     const shortened = parsed && parsed.map.regions.length > 0;
     const outcome = shortened ? await cap(call, long, whole(parsed.map, false), next) : await next(call);
-    return annotated(outcome, failed(path, error, { ...map, shortened: shortened && !outcome.again }));
+    const { text, again } = outcome, isRead = text === undefined || await shownOf(text, long).catch(() => 0) > 0;
+    const notice = failed(path, error, { ...isRead && map, shortened: shortened && !again }); // a refusal gets no prose
+    return outcome.failed && !again ? outcome : annotated(outcome, notice);
   };
 }
 

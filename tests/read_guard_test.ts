@@ -244,6 +244,35 @@ describe("readGuard(): where no map can be made", () => {
       assertStringIncludes(text, "no map");
     }));
 
+  it("tells nothing of the file to who was refused it, in words or by a flag", () =>
+    inFolder(async (folder) => {
+      put(folder, "a.ts", code(300));
+      const failing = model(() => Promise.reject(new WaymarkError("refused", "Cannot summarize a.ts: refused")));
+      const prose = model(() => Promise.resolve({ ...summary, prose: "Adds numbers.", regions: [] }));
+      const map = { ...summary, hash: "", size: 1, lines: 300, maker: "outline", promptVersion: 1, createdAt: 0 };
+      for (const fallback of [undefined, { get: () => Promise.resolve({ map, hit: false }) }]) {
+        for (const summarizer of [failing, prose, model()]) {
+          const guard = guardReads({
+            project: createProject({ cache: false }),
+            maps: createMaps({ summarizer }),
+            fallback,
+          });
+          const answer = (result: unknown) =>
+            wrap((_: PlainArguments) => Promise.resolve(result), guard, { facts: () => ({ cwd: folder }) })({
+              path: "a.ts",
+            });
+          const failure = { content: [{ type: "text", text: "Access denied" }], isError: true };
+          assertStrictEquals(await answer(failure), failure);
+          const refusals = ["Access denied", { content: "Access denied" }, [{ type: "text", text: "Access denied" }]];
+          for (const refusal of refusals) {
+            const told = JSON.stringify(await answer(refusal));
+            assertStringIncludes(told, "Access denied");
+            assert(!/Adds numbers|f250|waymark map/.test(told), told);
+          }
+        }
+      }
+    }));
+
   it("does not take a parser's map for a failed model's, unless asked to, and then gives both", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", code(300));
