@@ -195,7 +195,8 @@ export function guardReads(parts: GuardParts): Middleware {
     const parsed = await fallback?.get(file!, { signal }).catch(() => undefined);
     const shortened = parsed && parsed.map.regions.length > 0;
     const outcome = shortened ? await cap(call, long, whole(parsed.map, false), next) : await next(call);
-    const { text, again } = outcome, isRead = text === undefined || await shownOf(text, long).catch(() => 0) > 0;
+    const { text, again } = outcome,
+      isRead = !map || text === undefined || await shownOf(text, long).catch(() => 0) > 0;
     const notice = failed(path, error, { ...isRead && map, shortened: shortened && !again }); // a refusal gets no prose
     return outcome.failed && !again ? outcome : annotated(outcome, notice);
   };
