@@ -120,7 +120,7 @@ export interface WaymarkStats {
   readonly repairs: number;
   /** Summaries made, by a model or a parser. */
   readonly summaries: number;
-  /** Reads that were shortened. */
+  /** Reads that were shortened, also those whose result was taken back: it could not carry the map. */
   readonly caps: number;
   /** Reads that were answered by a reference to lines already in the conversation. */
   readonly references: number;
@@ -132,6 +132,6 @@ export interface WaymarkStats {
   readonly writesSkipped: number;
   /** Tokens spent on model calls, input and output, cache reads and writes included. */
   readonly tokensSpent: number;
-  /** Estimated tokens kept out of the conversation, net of the annotations put in; may be negative. */
+  /** Estimated tokens kept out of the conversation, net of the annotations put in; may be negative. What was taken back counts. */
   readonly tokensSaved: number;
 }
