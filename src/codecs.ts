@@ -114,7 +114,7 @@ export const fieldsCodec: Codec = {
 type Fields = Record<string, unknown>;
 
 /** Names hosts give to the text of a file in a result. */
-const TEXTS = ["content", "text", "output", "llmContent", "stdout"];
+const TEXTS = ["content", "text", "output", "llmContent", "stdout", "contents", "data", "body", "result"];
 
 function textsOf(given: Fields): unknown[] {
   return [...TEXTS.map((name) => given[name]), fields(given["file"])?.["content"]];

@@ -7,10 +7,9 @@
 import type { Conversation } from "./conversation.ts";
 import type { WaymarkEvent } from "./events.ts";
 import type { LoadedFile, Maps } from "./map_types.ts";
-import type { NameRules } from "./probe.ts";
 import type { Project, Snapshot } from "./project_types.ts";
 import type { Given, LineSpan, Session } from "./session_types.ts";
-import type { FileSource, ReadCall, RenderMapOptions, Summarizer } from "./types.ts";
+import type { FileSource, NameRules, ReadCall, RenderMapOptions, Summarizer } from "./types.ts";
 
 /** Options of `readGuard`. */
 export interface ReadGuardOptions extends NameRules {

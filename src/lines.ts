@@ -7,12 +7,8 @@
  * @module
  */
 
+import type { ByteReader, LineWindow, LineWindowOptions } from "./line_types.ts";
 import type { LineSpan } from "./session_types.ts";
-
-/** Fills buffers from where it stands: how many bytes it gave, 0 at the end. */
-export interface ByteReader {
-  read(buffer: Uint8Array): number;
-}
 
 const LF = 10;
 
@@ -113,26 +109,6 @@ export function mergeSpans(spans: readonly LineSpan[]): LineSpan[] {
     else all.push({ start, end });
   }
   return all;
-}
-
-/** Some lines of a file that was not read whole. */
-export interface LineWindow {
-  /** The lines, with their own endings. */
-  readonly bytes: Uint8Array;
-  /** How many lines, the last one possibly cut. */
-  readonly lines: number;
-  /** There were more bytes in these lines than `maxBytes`. */
-  readonly cut: boolean;
-  /** Something follows these bytes. */
-  readonly more: boolean;
-  /** Lines of the whole file, known only where the end was reached. */
-  readonly total?: number;
-}
-
-/** Bounds of a {@linkcode lineWindow}. */
-export interface LineWindowOptions {
-  /** Most bytes kept. Default 1 MiB. */
-  readonly maxBytes?: number;
 }
 
 /** `count` lines from `start`, read in chunks no further than needed: memory follows the window. */

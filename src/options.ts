@@ -6,11 +6,19 @@
 
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
 import type { MapLimits } from "./map_types.ts";
-import type { NameRules } from "./probe.ts";
 import type { RereadRules } from "./guard_types.ts";
 import type { Session } from "./session_types.ts";
 import type { FileSummaries, SummarizeFileTool } from "./summarize_file_types.ts";
-import type { Clock, FileSource, Middleware, Model, OutlineParser, SqliteDriver, Summarizer } from "./types.ts";
+import type {
+  Clock,
+  FileSource,
+  Middleware,
+  Model,
+  NameRules,
+  OutlineParser,
+  SqliteDriver,
+  Summarizer,
+} from "./types.ts";
 import type { ToolFunction, ToolWatcher, WrapOptions, Wrapped, WrapToolsOptions } from "./wrap_types.ts";
 
 /** Something a person should know: a map that could not be made, a cache that could not be used. */

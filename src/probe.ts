@@ -7,6 +7,7 @@
  */
 
 import { WaymarkError } from "./errors.ts";
+import type { NameRules } from "./types.ts";
 
 /** What the read guard leaves alone by its name; everything else that is text is guarded. All lower case. */
 export const UNGUARDED: {
@@ -53,14 +54,6 @@ export const INSTRUCTION_FILES: readonly string[] = words(
 
 function words(text: string): readonly string[] {
   return text.split(" ");
-}
-
-/** Globs that adjust what is guarded. `exclude` wins over `include`, and both over the lists. */
-export interface NameRules {
-  /** Guarded although the lists say otherwise. Default: none. */
-  readonly include?: readonly string[] | undefined;
-  /** Never guarded. Default: none. */
-  readonly exclude?: readonly string[] | undefined;
 }
 
 /**

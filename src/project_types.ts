@@ -6,7 +6,7 @@
 
 import type { OpenCacheOptions, SummaryCache } from "./cache/types.ts";
 import type { FileFacts } from "./disk_types.ts";
-import type { LineWindow } from "./lines.ts";
+import type { LineWindow } from "./line_types.ts";
 import type { LoadedFile } from "./map_types.ts";
 import type { FileSource, ReadCall } from "./types.ts";
 

@@ -393,3 +393,11 @@ export interface Clock {
   /** Resolves after `ms` milliseconds, or rejects with the signal's reason. Never keeps the process alive by itself. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
+
+/** Globs that adjust what is guarded. `exclude` wins over `include`, and both over the lists. */
+export interface NameRules {
+  /** Guarded although the lists say otherwise. Default: none. */
+  readonly include?: readonly string[] | undefined;
+  /** Never guarded. Default: none. */
+  readonly exclude?: readonly string[] | undefined;
+}

@@ -39,6 +39,9 @@ import type { ToolWatcher } from "./wrap_types.ts";
 export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const { model, outline, fallback = "none", maxLines = 200, limits, include, exclude, session, ...rest } = options;
   const { rereadGuard, toolUse, ...projectOptions } = rest;
+  if (!["none", "outline"].includes(fallback)) {
+    throw new WaymarkError("invalid-option", `Cannot use ${fallback} as fallback: give none or outline`);
+  }
   const summarizer = options.summarizer ?? (model ? model.summarizer : outline ?? scanner());
   const by = options.summarizer ? "summarizer" : model ? `model ${model.name ?? "(unnamed)"}` : "outline";
   const tally = createTally();
@@ -52,8 +55,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   const project = createProject({ ...projectOptions, timeoutMs: limits?.timeoutMs, onEvent: emit });
   const maps = createMaps({ summarizer, audit: outline, limits, clock: options.clock, onEvent: emit }, by);
   const parser = { summarizer: outline ?? scanner(), onEvent: emit };
-  const made = fallback === "outline" ? parser : {} as typeof parser; // another word is refused by name
-  const parsed = fallback === "none" ? undefined : createMaps(made, `${fallback}`);
+  const parsed = fallback === "outline" ? createMaps(parser, "outline") : undefined;
   /** The conversation of a call, where what leaves it is known, or nobody minds. */
   const conversation = (call: ReadCall): Conversation | undefined => {
     const known = conversationOf(call, session);

@@ -3,7 +3,8 @@
 import { describe, it } from "node:test";
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type ByteReader, countLines, countUpTo, lineRange, lineWindow, mergeSpans, spanLines } from "../src/lines.ts";
+import { countLines, countUpTo, lineRange, lineWindow, mergeSpans, spanLines } from "../src/lines.ts";
+import type { ByteReader } from "../src/line_types.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);

@@ -600,7 +600,7 @@ export const mutations: readonly Mutation[] = [
     from: "let number = start + hunk.newStart - ",
     to: "let number = start + hunk.oldStart - ",
     test: "reread_diff_test.ts",
-    named: "can be put together with what was shown: three places",
+    named: "is right for any change, or the lines come whole",
   },
   {
     guarantee: "a map is given once in a conversation",

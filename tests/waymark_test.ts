@@ -490,7 +490,6 @@ describe("createWaymark(): failures", () => {
         [{ summarizer: {} as Summarizer, model: broken }, "summarizer: it has no summarize()"],
         [{ outline: {} as OutlineParser }, "outline: it has no summarize()"],
         [{ outline: {} as OutlineParser, summarizer: model(), fallback: "outline" }, "outline: it has no summarize()"],
-        [{ fallback: "scanner" as "outline" }, "scanner: it has no summarize()"],
       ] as const
     ) {
       const { message } = assertThrows(() => createWaymark(options), WaymarkError);
