@@ -61,3 +61,19 @@ export interface Disk {
   /** As `mayRead`, for writing. */
   mayWrite(path: string): boolean;
 }
+
+/** Bounds of a read. */
+export interface ReadSourceOptions {
+  /** Files over this many bytes are not read. */
+  readonly maxBytes: number;
+  /** Ends a long read; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** What is known of the file, as of this moment. Default: asked of the disk. */
+  readonly facts?: FileFacts | undefined;
+}
+
+/** How `pathKey` compares. */
+export interface PathKeyOptions {
+  /** Windows rules: both slashes, and case does not count. Default: whether the root has a drive letter. */
+  readonly windows?: boolean;
+}

@@ -9,9 +9,9 @@
  */
 
 import type * as NodeFs from "node:fs";
-import type { Disk, FileFacts } from "./disk_types.ts";
+import type { Disk, FileFacts, ReadSourceOptions } from "./disk_types.ts";
 import { attempting, WaymarkError } from "./errors.ts";
-import { parentOf } from "./paths.ts";
+import { isWithin, parentOf } from "./paths.ts";
 
 /** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
 const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
@@ -22,9 +22,16 @@ export function disk(): Disk {
   return chosen ??= host.Deno?.version?.deno ? denoDisk(host.Deno) : nodeDisk(host.process.getBuiltinModule("node:fs"));
 }
 
+/** No path is longer where there is something; nor is more often gone up in one. */
+const LONGEST = 4096, MOST_UPS = 64;
+
 /** The real path of what there is of a path, with the names behind it; `undefined` behind a link that leads nowhere. */
 export function wayTo(path: string): string | undefined {
-  for (let way = path; way && !/^[a-z]:$/i.test(way); way = parentOf(way)) {
+  for (
+    let way = path.length > LONGEST ? parentOf(path.slice(0, LONGEST)) : path;
+    way && !/^[a-z]:$/i.test(way);
+    way = parentOf(way)
+  ) {
     try {
       return disk().realPath(way) + path.slice(way.length);
     } catch {
@@ -32,6 +39,15 @@ export function wayTo(path: string): string | undefined {
     }
   }
   return path;
+}
+
+/** Whether a path goes up from what lies neither in nor above one of the folders: where it leads would tell what is there. */
+export function strays(path: string, folders: readonly string[]): boolean {
+  const ups = [...path.slice(0, LONGEST).matchAll(/[\\/]\.\.(?![^\\/])/g)];
+  return ups.length > MOST_UPS || ups.some(({ index }) => {
+    const way = wayTo(path.slice(0, index));
+    return way === undefined || !folders.some((folder) => isWithin(way, folder) || isWithin(folder, way));
+  });
 }
 
 /** The real path where it can be had, also of what is not there yet; else the path as it was named. */
@@ -186,16 +202,6 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
 
 /** Up to here a file is read at once; beyond, in such pieces between other work. */
 const CHUNK = 1 << 20;
-
-/** Bounds of a read. */
-export interface ReadSourceOptions {
-  /** Files over this many bytes are not read. */
-  readonly maxBytes: number;
-  /** Ends a long read; the promise rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** What is known of the file, as of this moment. Default: asked of the disk. */
-  readonly facts?: FileFacts | undefined;
-}
 
 /**
  * The bytes of a regular file as one buffer, whatever happens to the file meanwhile. `undefined` for anything but a regular

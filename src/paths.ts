@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Disk } from "./disk_types.ts";
+import type { Disk, PathKeyOptions } from "./disk_types.ts";
 
 /** Names of another machine or of a device: `\\host\share`, `//host/share`, `\\?\`, `\\.\`, `\??\`. */
 const REMOTE = /^(?:[\\/]{2}|\\\?\?\\)/;
@@ -39,12 +39,6 @@ function fromFileUrl(text: string): string | undefined {
   }
 }
 
-/** How {@linkcode pathKey} compares. */
-export interface PathKeyOptions {
-  /** Windows rules: both slashes, and case does not count. Default: whether the root has a drive letter. */
-  readonly windows?: boolean;
-}
-
 /** The path relative to the root, with `/` between segments. `undefined` for the root itself and for everything outside it. */
 export function pathKey(realPath: string, root: string | undefined, options: PathKeyOptions = {}): string | undefined {
   if (root === undefined) return undefined;
@@ -53,6 +47,11 @@ export function pathKey(realPath: string, root: string | undefined, options: Pat
   return file.length > base.length && base.every((name, index) => name === file[index])
     ? file.slice(base.length).join("/")
     : undefined;
+}
+
+/** Whether a path is a folder or lies in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return pathKey(`${path}/x`, folder) !== undefined;
 }
 
 function segments(path: string, windows: boolean): string[] {

@@ -10,7 +10,7 @@
 
 import { withoutGutter } from "./codecs.ts";
 import { countLines } from "./lines.ts";
-import type { Given } from "./session_types.ts";
+import type { Given, ToolResults } from "./session_types.ts";
 
 /** Most lines a host's own banner has. */
 const BANNER = 5;
@@ -62,12 +62,6 @@ function linesOf(text: string): string[] {
 
 function plain(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r(?=\n|$)/g, "");
-}
-
-/** The tool results of a list of messages. */
-export interface ToolResults {
-  /** Whether the result of a call holds what was given in it, to the letter; without an id, any whose call named the file. */
-  holds(given: Pick<Given, "kind" | "text" | "path" | "callId">): boolean;
 }
 
 /** Names of a call's id beside its result, in the shapes of several hosts. */

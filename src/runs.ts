@@ -51,12 +51,16 @@ export function createRuns(options: MapsOptions): Runs {
     file.hold(async (closed) => {
       const { signal, end } = createDeadline(timeoutMs, { signals: [state.stop, closed] });
       let release: (() => void) | undefined;
-      /** Half of the time may go by before its turn: every request has the other half, or would be paid for in vain. */
+      // Half of the time may go by before its turn: every request has the other half, or would be paid for in vain.
+      const half = byModel ? performance.now() + timeoutMs / 2 : Infinity;
+      const late = (cause?: unknown) => failureOf(file, cause, "timeout", `no turn within ${timeoutMs / 2000} s`);
       const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
-        const turn = createDeadline(timeoutMs / 2, { signals: [inner] });
-        release = await turns.take(turn.signal).finally(turn.end).catch((cause) => {
-          throw inner.aborted ? cause : failureOf(file, cause, "timeout", `no turn within ${timeoutMs / 2000} s`);
+        const wait = createDeadline(half - performance.now(), { signals: [inner] });
+        const leave = await turns.take(wait.signal).finally(wait.end).catch((cause) => {
+          throw inner.aborted ? cause : late(cause);
         });
+        if (performance.now() > half) throw leave(), late(); // another process had it for so long, or this one stood still
+        release = leave;
         if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
         return await make(file, inner);
       };
@@ -74,7 +78,7 @@ export function createRuns(options: MapsOptions): Runs {
           : closed.aborted
           ? failureOf(file, cause, "aborted", "it was closed meanwhile")
           : signal.aborted
-          ? failureOf(file, cause, "timeout", `no answer within ${timeoutMs / 1000} s`)
+          ? failureOf(file, cause, "timeout", `${release ? "no answer" : "no turn"} within ${timeoutMs / 1000} s`)
           : cause instanceof WaymarkError
           ? cause
           : failureOf(file, cause, "internal", cause instanceof Error ? cause.message : String(cause));

@@ -133,3 +133,9 @@ export interface Given {
   /** The host's id of the tool call. */
   readonly callId?: string;
 }
+
+/** The tool results of a list of messages. */
+export interface ToolResults {
+  /** Whether the result of a call holds what was given in it, to the letter; without an id, any whose call named the file. */
+  holds(given: Pick<Given, "kind" | "text" | "path" | "callId">): boolean;
+}

@@ -53,8 +53,13 @@ export function verifiedLines(text: string, window: string, rest: (lines: number
     if (before === 0) return expected.length + more;
     if (before > BANNER || more > 1) return 0;
     // Else it may be what goes on in a file with more lines above than this one, changed or not.
-    const opened = new Set(Array.from(text.slice(0, at).matchAll(TAG), ([, tag]) => tag));
-    const isLast = (line: string): boolean => !line.trim() || FOOTER.test(line) || opened.has(END.exec(line)?.[1]);
+    let opened: Set<string> | undefined;
+    const isLast = (line: string): boolean => {
+      const tag = END.exec(line)?.[1];
+      if (tag === undefined) return !line.trim() || FOOTER.test(line);
+      opened ??= new Set(Array.from(text.slice(0, at).matchAll(TAG), ([, tag]) => tag!));
+      return opened.has(tag);
+    };
     const many = more === 0 && linesOf(behind).every(isLast) ? 0 : 2 * countLines(behind);
     const left = countLines(rest(many + 1));
     return left > 0 && left <= many ? 0 : expected.length;

@@ -7,7 +7,7 @@
 import { compose } from "./compose.ts";
 import { oneLine, quiet, WaymarkError } from "./errors.ts";
 import type { WaymarkEvent, WaymarkStats } from "./events.ts";
-import { disk, diskFault } from "./files.ts";
+import { disk, diskFault, realOr } from "./files.ts";
 import { createMaps } from "./maps.ts";
 import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
@@ -126,7 +126,8 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     try {
       return project.locate(path).real;
     } catch {
-      return toDiskPath(path, disk().cwd());
+      const named = toDiskPath(path, disk().cwd());
+      return named && realOr(named);
     }
   }
 }

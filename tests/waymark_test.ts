@@ -18,7 +18,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
@@ -170,6 +170,40 @@ describe("createWaymark(): a read of a long file", () => {
 });
 
 describe("createWaymark(): where maps are kept", () => {
+  it("asks nobody with little time left behind another's run that hung, and blames nobody for it", () =>
+    inFolder(async (folder) => {
+      const names = ["a.ts", "b.ts", "c.ts"], limits = { timeoutMs: 1500 };
+      for (const [index, name] of [...names, "d.ts"].entries()) put(folder, name, code(300 + index));
+      const hung: Summarizer = { ...model(), summarize: () => new Promise(() => {}) };
+      let asked = 0, answered = 0;
+      const slow: Summarizer = {
+        ...model(),
+        async summarize(...given) {
+          asked++;
+          await new Promise((resolve) => setTimeout(resolve, 400));
+          answered++;
+          return await model().summarize(...given);
+        },
+      };
+      await withWaymark(
+        folder,
+        { summarizer: hung, limits },
+        ({ waymark: other }) =>
+          withWaymark(folder, { summarizer: slow, limits }, async ({ waymark }) => {
+            const ended = Promise.allSettled(names.map((name) => other.summarize(join(folder, name))));
+            await new Promise((resolve) => setTimeout(resolve, 300));
+            const said = await Promise.all(
+              names.map((name) => waymark.summarize(join(folder, name)).then(() => "a map", ({ message }) => message)),
+            );
+            for (const words of said) assertStringIncludes(words, "no turn within");
+            assertEquals([asked, answered], [0, 0]);
+            assertEquals((await waymark.summarize(join(folder, "d.ts"))).lines, 303);
+            assertEquals([asked, answered], [1, 1]);
+            await ended;
+          }),
+      );
+    }));
+
   it("keeps files outside the root in memory only, also those a link leads to", () =>
     inFolder((outside) =>
       inFolder(async (folder) => {
@@ -304,15 +338,24 @@ describe("createWaymark(): where maps are kept", () => {
         ) {
           assertEquals(await say(`${project}/${name}`), outsider, name);
         }
+        put(project, "a.ts", code(300));
+        const through = () =>
+          Promise.all(
+            [`${project}/out/x`, `${outside}/x`].map((way) => say(`${way}/../../${basename(folder)}/project/a.ts`)),
+          );
+        const absent = await through(); // a way out and back
+        mkdirSync(join(outside, "x"));
+        assertEquals([absent, await through()], [[outsider, outsider], [outsider, outsider]]);
         for (
           const path of [
             `${project}/none.ts`,
             `${link}/none.ts`,
             `${project}/none/deep.ts`,
             `${link}/../project/none.ts`,
+            `${project}/${"a/".repeat(50_000)}b.ts`,
           ]
         ) {
-          assertStringIncludes(await say(path), "Cannot read", path);
+          assertStringIncludes(await say(path), "Cannot read", path.slice(0, 100));
         }
         await waymark.close();
       })
@@ -646,6 +689,18 @@ describe("createWaymark(): summarize and lookup", () => {
         assertEquals(await waymark.prune(), 0);
         rmSync(paths[2]!);
         assertEquals([await waymark.prune(), summarizer.runs], [1, 3]);
+      });
+    }));
+
+  it("forgets a file that is gone by the name it had behind a link", () =>
+    inFolder(async (folder) => {
+      const project = join(folder, "project"), link = join(folder, "link");
+      const path = put(project, "a.ts", code(300));
+      symlinkSync(project, link);
+      await withWaymark(link, { summarizer: model() }, async ({ waymark }) => {
+        await waymark.summarize(path);
+        rmSync(path);
+        assertEquals(await waymark.forget(join(link, "a.ts")), 1);
       });
     }));
 

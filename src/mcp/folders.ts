@@ -10,8 +10,8 @@
  */
 
 import { WaymarkError } from "../errors.ts";
-import { disk, diskFault, wayTo } from "../files.ts";
-import { pathKey, toDiskPath } from "../paths.ts";
+import { disk, diskFault, strays, wayTo } from "../files.ts";
+import { isWithin, toDiskPath } from "../paths.ts";
 import { shortened } from "./words.ts";
 
 /** A folder that may be read. */
@@ -93,6 +93,7 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
   const isNamed = folders.some((folder) => isWithin(absolute, folder.path) || isWithin(absolute, folder.real));
   const link = isNamed ? ", or behind a link that leads nowhere or to a name that is not UTF-8" : "";
   const outside = `it lies outside of ${names}, where files may be read${link}; ${start}`;
+  if (strays(absolute, folders.map((folder) => folder.real))) refuse(path, outside);
   let real: string;
   try {
     real = disk().realPath(absolute);
@@ -136,11 +137,6 @@ function isSame(named: string, real: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  const key = pathKey(path, folder);
-  return key !== undefined || pathKey(`${path}/x`, folder) === "x";
 }
 
 /** Why the disk would not, in words. */

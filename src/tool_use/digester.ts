@@ -80,11 +80,8 @@ interface Taken extends Pick<AcceptedResult, "callId" | "topLevel" | "path" | "a
 export const MAX_HELD = 1_000;
 /** UTF-16 code units of a tool's name: an endless one would leave no room for its row. */
 const MAX_TOOL = 1_000;
-/** Bytes of results that are looked at in one turn of the event loop; to follow a name takes as long as so many. */
+/** Bytes of results that are looked at in one turn of the event loop; to look at a name takes as long as so many. */
 const BYTES_A_TURN = 1_000_000, BYTES_A_NAME = 500;
-
-/** So many names are followed to where they lead, which takes time; what names more may name anything. */
-const MOST_FOLLOWED = 2000;
 
 /** Whether one of the names is that of a file with secrets, by itself or by what it leads to. */
 function leadToSecrets(names: readonly string[]): boolean {
@@ -161,7 +158,7 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
       emit({ type: "digest", what: "skipped", tool, resultBytes: bytes, reason: "no-call-id" });
       return bytes;
     }
-    let followed = 0;
+    let looked = 0;
     const reason = decide({
       enabled: settings.enabled,
       topLevelOnly: settings.topLevelOnly,
@@ -170,10 +167,9 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
       minResultBytes: settings.minResultBytes,
       isExcluded: excluded.has(tool),
       get isSecret() {
-        const { paths, isCut } = pathsIn(taken.args), names = [...new Set([taken.path ?? "", ...paths])];
-        if (isCut || names.length > MOST_FOLLOWED) return true;
-        followed = names.length;
-        return leadToSecrets(names);
+        const { paths, isCut, units } = pathsIn(taken.args);
+        looked = units + paths.size * BYTES_A_NAME;
+        return isCut || leadToSecrets([taken.path ?? "", ...paths]);
       },
       isKnown: replaces ? store.isDone(callId) : store.isKnown(callId) || held.has(callId),
       hasModel: model !== undefined,
@@ -187,7 +183,7 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
     if (reason) skip({ callId, tool, bytes }, reason);
     else if (when === "always") runs.start({ callId, tool, bytes, facts, text: excerpt(text) });
     else hold({ callId, tool, bytes, facts, text: excerpt(text) });
-    return bytes + followed * BYTES_A_NAME;
+    return bytes + looked;
   };
 
   const hold = (wanted: Wanted): void => {

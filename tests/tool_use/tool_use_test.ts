@@ -212,7 +212,16 @@ describe("toolUseSummary()", () => {
           { command: `${long}cat ${env}` },
           { edits: words(260), file_path: link },
           { edits: words(20_000), file_path: link },
-          { file_path: "x/".repeat(10_000) + env },
+          { paths: `${words(1300).join(" ")} ${"x".repeat(9000)} ${env}` },
+          { commands: Array(50).fill(`${words(1000).join(" ")} ${env}`) },
+          { path: new URL(`file://${env}`) },
+          { options: new Map([["path", env]]) },
+          {
+            get context() {
+              throw new Error("trap");
+            },
+            path: env,
+          },
           `cat ${link}`,
           "cat .env",
           nested,
@@ -222,6 +231,7 @@ describe("toolUseSummary()", () => {
         assertEquals([model.calls.length, digests.stats().skipped], [0, { secret: calls.length }]);
         const args = {
           rows: new Uint8Array(100_000),
+          url: `data:image/png;base64,${"x".repeat(50_000)}`,
           path: "a.ts",
           text: "x".repeat(200_000),
           command: words(1300).join(" "),
