@@ -27,14 +27,22 @@ export async function ask(model: CompletionModel, request: CompletionRequest): P
   }
 }
 
+/** Words of providers for why an answer ended, of which there are many, by ours. */
+const STOPS: readonly (readonly [Completion["stopReason"], RegExp])[] = [
+  ["max_tokens", /^(?:max.*tokens|length)$/i],
+  ["refusal", /^(?:refusal|content[_-]?filter(?:ed)?|safety)$/i],
+  ["tool", /^(?:tool([_-]?(?:calls?|use))?|function[_-]?call)$/i],
+  ["end", /^(?:end([_-]?turn)?|stop([_-]?sequence)?)$/i],
+];
+
 /** A completion with nothing missing, whatever a hand-written model gave. */
 function asCompletion(value: Partial<Completion> | null | undefined): Completion {
-  const { text, stopReason = "other", usage } = value ?? {};
+  const { text, stopReason, usage } = value ?? {};
   const count = (tokens: unknown): number =>
     typeof tokens === "number" && tokens > 0 && Number.isFinite(tokens) ? tokens : 0;
   return {
     text: typeof text === "string" ? text : "",
-    stopReason,
+    stopReason: STOPS.find(([, words]) => words.test(`${stopReason}`))?.[0] ?? "other",
     usage: {
       input: count(usage?.input),
       output: count(usage?.output),

@@ -37,6 +37,9 @@ export interface Arranged {
 /** A string longer than this is cut before it is looked at; whatever is kept of it ends long before. */
 const LONGEST = 8192;
 
+/** Most lines of a list that are looked at. */
+const MOST = 10_000;
+
 /** What of a name can be seen. */
 const SHOWN = /[^\p{DI}\p{Cc}\p{Cf}\s]/u;
 
@@ -124,26 +127,36 @@ function isSame(a: Region, b: Region): boolean {
 
 /** First and last line, wherever a row has them. */
 function readRange(members: ReadonlyMap<string, unknown>): readonly (number | undefined)[] {
-  const starts = pick(members, START_KEYS).map(readNumbers).find((numbers) => numbers.length) ?? [];
-  const ends = pick(members, END_KEYS).map(readNumbers).find((numbers) => numbers.length) ?? [];
-  const range = pick(members, RANGE_KEYS).map(readNumbers).find((numbers) => numbers.length) ?? [];
+  const read = (keys: readonly string[], isOne: boolean): number[] =>
+    pick(members, keys).map((value) => readNumbers(value, isOne)).find((numbers) => numbers.length) ?? [];
+  const starts = read(START_KEYS, true), ends = read(END_KEYS, true), range = read(RANGE_KEYS, false);
+  if ([...starts, ...ends, ...range].some(Number.isNaN)) return [];
   return [starts[0] ?? range[0] ?? ends[0], ends.at(-1) ?? starts[1] ?? range[1]];
 }
 
-/** The numbers in a value, two at most: 12, "12", "L12", "12-40", [12, 40], {"start": 12, "end": 40}. */
-function readNumbers(value: unknown): number[] {
+/** Digits in groups, or an exponent: "1,204" is one number or two, and "1,204-1,300" is not four. */
+const GROUPED = /\d(?:[,._'\u2019 \u00a0\u202f]\d{3}(?!\d)|e\+?\d)/i;
+
+/** The numbers in a value, two at most: 12, "12", "L12", "12-40", [12, 40], {"start": 12, "end": 40}; NaN where it could be others. */
+function readNumbers(value: unknown, isOne: boolean): number[] {
   if (typeof value === "number") return Number.isFinite(value) ? [Math.trunc(value)] : [];
   if (typeof value === "string") {
-    const found = value.slice(0, LONGEST).match(/(?<![\d.])-?\d+(?:\.\d+)?/g) ?? [];
+    const text = value.slice(0, LONGEST), found = text.match(/(?<![\d.])-?\d+(?:\.\d+)?/g) ?? [];
+    if ((isOne || found.length > 2) && GROUPED.test(text)) return [NaN];
     return found.slice(0, 2).map((digits) => Math.trunc(Number(digits)));
   }
   if (Array.isArray(value)) {
-    return value.slice(0, 2).filter((item) => !Array.isArray(item)).flatMap((item) => readNumbers(item).slice(0, 1));
+    const items = value.slice(0, MOST).filter((item) => !Array.isArray(item));
+    const numbers = items.flatMap((item) => readNumbers(item, true).slice(0, 1));
+    return numbers.length > 2 ? [numbers[0]!, numbers.at(-1)!] : numbers; // each line by itself
   }
   if (typeof value !== "object" || value === null) return [];
   const members = readMembers(value as Record<string, unknown>);
   return [START_KEYS, END_KEYS, ["line"]].flatMap((keys) =>
-    pick(members, keys).filter((item) => typeof item !== "object").flatMap(readNumbers).slice(0, 1)
+    pick(members, keys).filter((item) => typeof item !== "object").flatMap((item) => readNumbers(item, true)).slice(
+      0,
+      1,
+    )
   );
 }
 

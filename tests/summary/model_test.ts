@@ -122,6 +122,23 @@ describe("a good answer", () => {
     assertEquals((await succeed([proseOnly("p")])).regions, []);
   });
 
+  it("that was cut, refused or a call is one in the words of any provider", async () => {
+    const half = JSON.stringify({ prose: "Half.", regions: [{ start: 1, end: 10, name: "shape0" }] });
+    for (const word of ["length", "MAX_TOKENS", "max_output_tokens"]) {
+      const { calls } = await run([{ text: half, stopReason: word as "other" }, GOOD]);
+      assertEquals(calls.length, 2, word);
+    }
+    for (const word of ["content_filter", "SAFETY"]) {
+      assertEquals((await fail([{ text: GOOD, stopReason: word as "other" }])).error.code, "refused");
+    }
+    for (const word of ["tool_calls", "tool_use", "function_call"]) {
+      assertEquals((await fail([{ text: GOOD, stopReason: word as "other" }])).error.code, "bad-answer", word);
+    }
+    for (const word of ["stop", "end_turn", "STOP", "eos", undefined]) {
+      assertEquals((await succeed([{ text: GOOD, stopReason: word as "other" }])).regions.length, 2);
+    }
+  });
+
   it("whose stop reason is unknown counts all the same", async () => {
     assertEquals((await succeed([{ text: GOOD, stopReason: "other" }])).regions.length, 2);
   });

@@ -38,6 +38,8 @@ describe("line numbers", () => {
       "a range in words": { lines: "12 to 40" },
       "a pair": { range: [12, 40] },
       "a pair of strings": { lines: ["12", "40"] },
+      "a pair and a word": { lines: [12, 40, "inclusive"] },
+      "all of them": { lines: Array.from({ length: 29 }, (_, index) => 12 + index) },
       "an object": { range: { start: 12, end: 40 } },
       "an object in other words": { location: { start_line: "12", end_line: "40" } },
       "under_scores": { start_line: 12, end_line: 40 },
@@ -57,6 +59,18 @@ describe("line numbers", () => {
       ranges([{ start: 12 }, { line: 30 }, { start: "45", end: "?" }, { end: 60 }]),
       "12-12 30-30 45-45 60-60",
     );
+  });
+
+  it("that could be others drop the row: a number in groups or with an exponent is not read as two", () => {
+    for (
+      const [start, end] of [["1,204", "1,300"], ["1_204", 1300], ["1 204", "1300"], [1204, "1'300"], ["1e3", 1300]]
+    ) {
+      assertEquals(normalize([{ start, end }], 2000), { regions: [], dropped: 1 }, `${start} ${end}`);
+    }
+    for (const lines of ["1,204-1,300", "1 204 - 1 300", "1_204..1_300", ["1,204", "1,300"]]) {
+      assertEquals(normalize([{ lines }], 2000), { regions: [], dropped: 1 }, `${lines}`);
+    }
+    assertEquals(ranges([{ lines: "120,450" }], 2000), "120-450");
   });
 
   it("that are not there, or are not numbers, drop the row and count it", () => {
