@@ -203,8 +203,8 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
       if (outcome && "result" in outcome) {
         const { callId, programmatic, fresh } = call, tool = call.tool || "read";
         const path = toDiskPath(call.path, call.cwd) ?? call.path;
-        const level = programmatic ? { topLevel: false } : {};
-        accept({ callId, tool, result: outcome.result, path, ...level }, fresh);
+        const topLevel = programmatic ? false : call.topLevel;
+        accept({ callId, tool, result: outcome.result, path, topLevel }, fresh);
       }
       return outcome;
     },

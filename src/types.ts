@@ -28,6 +28,8 @@ export interface ReadCall {
   readonly signal?: AbortSignal;
   /** The folder relative paths start from. Default: the process's working directory. */
   readonly cwd?: string;
+  /** Whether the main agent's own model calls, not a sub-agent's: for digests. Absent: unknown. */
+  readonly topLevel?: boolean;
   /** A script reads, not a model: nothing may be shortened or replaced. */
   readonly programmatic?: boolean;
   /** The caller insists on the full read: nothing may be shortened or replaced. */

@@ -190,18 +190,22 @@ function kindOf(tool: ToolFunction): "generator" | "async generator" | "function
   return tag === "AsyncGeneratorFunction" ? "async generator" : tag === "GeneratorFunction" ? "generator" : "function";
 }
 
+const AGENTS = ["agentId", "agent_id", "parentToolUseId", "parent_tool_use_id"];
+
 /** Host facts under the names most hosts use. */
 function usualFacts(info?: unknown): Partial<ReadCall> {
   if (typeof info !== "object" || info === null) return {};
   const given = info as Record<string, unknown>;
   const toolUse = given["toolUse"] as { id?: unknown } | undefined;
   const callId = given["toolCallId"] ?? given["callId"] ?? toolUse?.id;
+  const level = AGENTS.some((name) => typeof given[name] === "string") ? false : given["topLevel"];
   return {
     ...(typeof callId === "string" ? { callId } : {}),
     signal: (given["abortSignal"] ?? given["signal"]) as AbortSignal,
     ...(typeof given["sessionId"] === "string" ? { sessionId: given["sessionId"] } : {}),
     ...(typeof given["session"] === "object" && given["session"] ? { session: given["session"] as Session } : {}),
     ...(typeof given["cwd"] === "string" ? { cwd: given["cwd"] } : {}),
+    ...(typeof level === "boolean" ? { topLevel: level } : {}),
     ...(given["programmatic"] === true ? { programmatic: true } : {}),
     ...(given["fresh"] === true ? { fresh: true } : {}),
   };

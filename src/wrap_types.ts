@@ -28,7 +28,8 @@ export interface WrapOptions {
   readonly name?: string;
   /**
    * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `callId`,
-   * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `session`, `cwd`, `programmatic`, `fresh`).
+   * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `session`, `cwd`, `topLevel`, `programmatic`, `fresh`; an agent's id
+   * means a sub-agent).
    */
   readonly facts?: (...rest: unknown[]) => Partial<ReadCall>;
   /** The tool is a plain function that returns an async iterable: the wrapped one does too, at once. Default false. */

@@ -106,7 +106,8 @@ export function langchainMiddleware<Middleware>(
   const facts = (request: LangchainToolRequest): Partial<ReadCall> => {
     const { id: callId } = request.toolCall, signal = request.runtime?.signal, session = readsOf(request);
     const ids = { ...callId !== undefined && { callId }, ...cwd !== undefined && { cwd } };
-    return { ...ids, ...signal && { signal }, ...session && { session } };
+    const topLevel = conversationOf(request).isMain;
+    return { ...ids, topLevel, ...signal && { signal }, ...session && { session } };
   };
   /** The conversation to which a read belongs. What was taken from the state since its last request is not there any more. */
   const readsOf = (request: LangchainToolRequest): Session | undefined => {

@@ -639,6 +639,20 @@ describe("digests", () => {
     await Promise.all([toolUse.close(), other.close()]);
   });
 
+  it("are made of reads too, and of none of a sub-agent's", async () => {
+    const toolUse = digesting(2), hooks = guarded({}, { toolUse });
+    const read = (id: string, steps?: string) =>
+      hooks.wrapToolCall(
+        { toolCall: { id, name: "read_file", args: { path: "a.md" } }, ...inThread("T", steps) },
+        () => new ToolMessage({ content: LONG, tool_call_id: id }),
+      );
+    await read("own");
+    await read("inner", "tools:1|tools:2");
+    await toolUse.settled();
+    assertEquals([...toolUse.summaries().keys()], ["own"]);
+    await toolUse.close();
+  });
+
   it("cannot fail a call", async () => {
     const digests = {
       wrap(): never {

@@ -19,6 +19,7 @@ import { loadSummaries, type ToolUseOptions, toolUseSummary } from "../../src/to
 import { parseRow } from "../../src/tool_use/rows.ts";
 import type { DigestRow, SkipReason } from "../../src/tool_use/types.ts";
 import type { ReadCall, ReadOutcome } from "../../src/types.ts";
+import { createWaymark } from "../../src/waymark.ts";
 import { wrap } from "../../src/wrap.ts";
 import { inFolder } from "../support.ts";
 import { output, refuseUnseenRejections, sent, slowModel, until, withDigests } from "./support.ts";
@@ -774,6 +775,25 @@ describe("the middleware", () => {
       await digests.middleware({ path: ".env", start: 1, callId: "c2" }, () => Promise.resolve(read));
       await digests.settled();
       assertEquals([model.calls.length, digests.stats().skipped], [0, { "not-top-level": 1, secret: 1 }]);
+    });
+  });
+
+  it("knows a sub-agent's read by what its host says beside it, and pays for none", async () => {
+    await withDigests(always, {}, async ({ digests, model }) => {
+      const waymark = createWaymark({ cache: false, toolUse: digests });
+      const read = waymark.wrap((_: { path: string }, _info: unknown) => large, { name: "read" });
+      const bash = digests.wrap((_: { path: string }, _info: unknown) => large, { name: "bash" });
+      const levels = [{ agentId: "a" }, { agent_id: "a" }, { parentToolUseId: "t" }, { parent_tool_use_id: "t" }];
+      for (const [at, level] of [...levels, { topLevel: false }, { topLevel: true }, {}].entries()) {
+        await read({ path: "a.md" }, { toolCallId: `read-${at}`, ...level });
+        bash({ path: "a.md" }, { toolCallId: `bash-${at}`, ...level });
+      }
+      const facts = () => ({ callId: "own-facts", topLevel: false });
+      await waymark.wrap((_: { path: string }) => large, { name: "read", facts })({ path: "a.md" });
+      await digests.settled();
+      assertEquals([...digests.summaries().keys()].sort(), ["bash-5", "bash-6", "read-5", "read-6"]);
+      assertEquals([model.calls.length, digests.stats().skipped], [4, { "not-top-level": 11 }]);
+      await waymark.close();
     });
   });
 
