@@ -171,13 +171,14 @@ export function createDigester(settings: DigestSettings, parts: DigesterParts): 
         looked = units + paths.size * BYTES_A_NAME;
         return isCut || leadToSecrets([taken.path ?? "", ...paths]);
       },
-      isKnown: replaces ? store.isDone(callId) : store.isKnown(callId) || held.has(callId),
+      isKnown: !replaces && (store.isKnown(callId) || held.has(callId)),
       hasModel: model !== undefined,
       calls: store.calls,
       maxCalls,
     });
-    if (replaces && reason !== "duplicate") {
+    if (replaces && reason !== "not-top-level") {
       store.underWay(callId)?.controller.abort();
+      store.forget(callId); // a quick model has its digest by now
       held.delete(callId);
     }
     if (reason) skip({ callId, tool, bytes }, reason);

@@ -21,6 +21,8 @@ export interface DigestStore {
   summaries(): Summaries;
   /** Keeps a digest, and drops the one unused for longest where there are too many. */
   keep(row: DigestRow): void;
+  /** A result went nowhere: its digest is none of what stands under the call's id now. */
+  forget(callId: string): void;
   /** A digest was used: it is the last to make room. */
   touch(callId: string): void;
   /** Whether a call's result has had a digest, or is about to have one. */
@@ -59,6 +61,10 @@ export function createStore(maxSummaries: number): DigestStore {
   return {
     keep,
     summaries: () => new Map(rows),
+    forget(callId) {
+      rows.delete(callId);
+      done.delete(callId);
+    },
     touch(callId) {
       const row = rows.get(callId);
       if (row && rows.delete(callId)) rows.set(callId, row);

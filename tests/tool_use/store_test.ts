@@ -39,6 +39,13 @@ describe("the store", () => {
     assertEquals([store.isKnown("a"), store.isDone("a"), store.isKnown("b")], [true, true, true]);
   });
 
+  it("forgets the digest of a result that went nowhere, and then knows the call no more", () => {
+    const store = createStore(2);
+    for (const callId of ["a", "b"]) store.keep(row({ callId }));
+    store.forget("a");
+    assertEquals([ids(store), store.isKnown("a"), store.isDone("a")], [["b"], false, false]);
+  });
+
   it("gives a copy that later digests do not change", () => {
     const store = createStore(2);
     store.keep(row({ callId: "a" }));

@@ -817,6 +817,40 @@ describe("the middleware", () => {
   });
 });
 
+describe("a read made again after the digest of the one before was made", () => {
+  const call: ReadCall = { path: "src/a.ts", start: 1, tool: "read", callId: "c1" }, again = { ...call, fresh: true };
+  const first = { result: `shortened\n${large}`, annotations: [] };
+
+  it("has a digest of its own: the one before is none of what stands", async () => {
+    await inFolder(async (root) => {
+      const model = slowModel();
+      await withDigests([], { root, model }, async ({ digests }) => {
+        await digests.middleware(call, () => Promise.resolve(first));
+        await until(() => model.calls.length === 1);
+        model.answer("Of what was thrown away.");
+        await digests.settled();
+        await digests.middleware(again, () => Promise.resolve({ result: `whole\n${large}`, annotations: [] }));
+        await until(() => model.calls.length === 2);
+        assertEquals(digests.summaries().size, 0);
+        model.answer("Of the whole.");
+        await digests.settled();
+        assertEquals(digests.summaries().get("c1")?.summary, "Of the whole.");
+      });
+      assertEquals((await loadSummaries(root, "session-1")).get("c1")?.summary, "Of the whole.");
+    });
+  });
+
+  it("has none where none is made of it", async () => {
+    await withDigests(always, {}, async ({ digests, model }) => {
+      await digests.middleware(call, () => Promise.resolve(first));
+      await digests.settled();
+      await digests.middleware(again, () => Promise.resolve({ result: "short", annotations: [] }));
+      await digests.settled();
+      assertEquals([digests.summaries().size, model.calls.length], [0, 1]);
+    });
+  });
+});
+
 describe("consumers at hand", () => {
   const cleared = [{ role: "tool", tool_call_id: "c1", content: "[Old tool result content cleared]" }];
 
