@@ -11,7 +11,7 @@ import type { SkipReason } from "./types.ts";
 export interface DigestSums {
   /** Digests made. */
   readonly made: number;
-  /** Digests put in the place of a result or a placeholder, each time anew. */
+  /** Digests that `upgrade` and `substitute` put in the place of a result or a placeholder, each time anew; not a compactor's. */
   readonly used: number;
   /** Results of which none could be made. */
   readonly failed: number;
