@@ -125,10 +125,11 @@ export function claudeHooks(waymark: Pick<Waymark, "middleware">, options: Claud
   };
 
   const before = hook(async (input, signal) => {
-    const { tool_input, tool_name, tool_use_id: callId, cwd } = input;
+    const { tool_input, tool_name, tool_use_id: callId, cwd, agent_id } = input;
     if (!isName(callId) || !isName(tool_name) || !dialect.tools.includes(tool_name)) return {};
     const sessionId = conversationId(input), session = sessionOf(input);
-    const facts = { callId, tool: tool_name, session, sessionId, signal, ...isName(cwd) && { cwd } };
+    const told = { callId, tool: tool_name, topLevel: !isName(agent_id), ...isName(cwd) && { cwd } };
+    const facts = { ...told, session, sessionId, signal };
     const made = await reads.begin(tool_input, facts);
     if (made === tool_input) return {};
     return { hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput: made as Record<string, unknown> } };

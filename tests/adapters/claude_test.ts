@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { createWaymark, type Waymark, WaymarkError, type WaymarkOptions } from "@waymark/waymark";
+import { createWaymark, type Middleware, type Waymark, WaymarkError, type WaymarkOptions } from "@waymark/waymark";
 import {
   type ClaudeHookInput,
   type ClaudeHookOutput,
@@ -346,6 +346,19 @@ describe("lines shown before", () => {
       writeFileSync(path, code(101));
       assertEquals((await read({ file_path: path })).instead, undefined);
     }, asked);
+  });
+});
+
+describe("digests of the Waymark's own", () => {
+  it("are told whose a read is", async () => {
+    const levels: unknown[] = [];
+    const middleware: Middleware = (call, next) => (levels.push(call.topLevel), next(call));
+    await inHost(async ({ root, read }) => {
+      const path = put(root, "a.ts", code(10));
+      await read({ file_path: path });
+      await read({ file_path: path }, { agent_id: "a1" });
+    }, { toolUse: { middleware } });
+    assertEquals(levels, [true, false]);
   });
 });
 

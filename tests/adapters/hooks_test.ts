@@ -245,6 +245,13 @@ describe("piExtension()", () => {
     assertEquals([taken[0].result, taken[0].args, asked], [first.content, { path: "short.ts" }, ["one", "one"]]);
   });
 
+  it("tells digests of the Waymark's own that a read is the agent's", async () => {
+    const levels: unknown[] = [];
+    const middleware: Middleware = (call, next) => (levels.push(call.topLevel), next(call));
+    await pi(over(FILES, { toolUse: { middleware } })).read({ path: "short.ts" });
+    assertEquals(levels, [true]);
+  });
+
   it("notes requests only where a compactor is given", async () => {
     const noted: Json[] = [], payload = { model: "m", tools: [], messages: [] };
     const { emit } = pi(over(), { compactor: { noteRequestSent: (request) => void noted.push(request) } });
@@ -563,6 +570,19 @@ describe("opencodeHooks()", () => {
       [[], undefined],
     ]);
     assertEquals(taken[0].args, { command: "ls" });
+  });
+
+  it("tells digests of the Waymark's own whose a read is, as far as it is known", async () => {
+    const levels: unknown[] = [];
+    const middleware: Middleware = (call, next) => (levels.push(call.topLevel), next(call));
+    const hooks = opencodeHooks(over(FILES, { toolUse: { middleware } }));
+    for (const info of [{ id: "main" }, { id: "sub", parentID: "main" }]) {
+      await hooks.event({ event: { type: "session.created", properties: { info } } });
+    }
+    for (const sessionID of ["main", "sub", "other"]) {
+      await read(hooks, { filePath: "/project/short.ts" }, { call: { sessionID } });
+    }
+    assertEquals(levels, [true, false, undefined]);
   });
 
   it("remembers a bounded number of calls, words and conversations", async () => {

@@ -123,7 +123,8 @@ export function opencodeHooks(waymark: HookWaymark, options: OpencodeOptions = {
         if (!host.isRead(tool) || isNested(callId)) return;
         const abort = new AbortController(), { signal } = abort, cwd = directory;
         keep(begun, [callId, { sessionID, abort }]);
-        const facts = { ...host.factsOf(sessionID), callId, tool, signal, ...cwd !== undefined && { cwd } };
+        const level = topLevel.get(sessionID), told = { callId, tool, ...level !== undefined && { topLevel: level } };
+        const facts = { ...host.factsOf(sessionID), ...told, signal, ...cwd !== undefined && { cwd } };
         rewrite(args, await host.reads.begin(args, facts));
       }),
     "tool.execute.after": (call, output) =>

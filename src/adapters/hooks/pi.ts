@@ -210,7 +210,8 @@ function watchReads(pi: PiApi, host: HostReads): void {
   pi.on("tool_call", ({ toolName, toolCallId: callId, parentToolCallId, input }, context) =>
     host.guard(async () => {
       if (parentToolCallId !== undefined || !host.isRead(toolName)) return;
-      const { cwd, signal } = context, facts = { ...host.factsOf(idOf(context)), callId, tool: toolName, cwd };
+      const { cwd, signal } = context, told = { callId, tool: toolName, cwd, topLevel: true };
+      const facts = { ...host.factsOf(idOf(context)), ...told };
       rewrite(input, await reads.begin(input, signal ? { ...facts, signal } : facts));
     }));
   pi.on("tool_result", (event, context) =>
