@@ -418,4 +418,20 @@ export const toolUseMutations: readonly Mutation[] = [
     test: "tool_use/digest_test.ts",
     named: "is masked with its lines and as the one line that is kept",
   },
+  {
+    guarantee: "what a host says beside a call counts for read tools too",
+    file: "src/tool_use.ts",
+    from: "const topLevel = programmatic ? false : call.topLevel;",
+    to: "const topLevel = programmatic ? false : undefined;",
+    test: "tool_use/tool_use_test.ts",
+    named: "the middleware > knows a sub-agent's read by what its host says beside it, and pays for none",
+  },
+  {
+    guarantee: "a digest of a read that was thrown away is none of the one that stands",
+    file: "src/tool_use/digester.ts",
+    from: "      store.forget(callId); // a quick model has its digest by now\n",
+    to: "",
+    test: "tool_use/tool_use_test.ts",
+    named: "a read made again after the digest of the one before was made > has none where none is made of it",
+  },
 ];
