@@ -10,7 +10,7 @@
 
 import { withoutGutter } from "./codecs.ts";
 import { countLines } from "./lines.ts";
-import type { Given, ToolResults } from "./session_types.ts";
+import type { ToolResults } from "./session_types.ts";
 
 /** Most lines a host's own banner has. */
 const BANNER = 5;
@@ -64,12 +64,12 @@ function plain(text: string): string {
   return text.replace(/^\ufeff/, "").replace(/\r(?=\n|$)/g, "");
 }
 
+type Sought = Parameters<ToolResults["holds"]>[0];
+
 /** Names of a call's id beside its result, in the shapes of several hosts. */
 const IDS = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId"];
-/** Names of what a call asks. */
-const INPUTS = ["input", "arguments", "args"];
-/** Names of what a result holds. */
-const CONTENTS = ["content", "output", "result", "response"];
+/** Names of what a call asks, and of what a result holds. */
+const INPUTS = ["input", "arguments", "args"], CONTENTS = ["content", "output", "result", "response"];
 /** A call and a result within a part of a message, as Gemini and Genkit name them, and their ids. */
 const WITHIN = ["functionCall", "toolRequest"], RESULTS = ["functionResponse", "toolResponse"], REFS = ["id", "ref"];
 /** A summary of the API's own, which shows the model nothing of what is before it. */
@@ -146,7 +146,7 @@ class Result {
     this.texts = texts;
   }
 
-  holds(given: Pick<Given, "kind" | "text">): boolean {
+  holds(given: Sought): boolean {
     this.#plain ??= new Texts(this.texts);
     if (this.#plain.hold(given)) return true;
     if (!this.#hidden) {
@@ -167,14 +167,16 @@ class Texts {
   }
 
   /** Whether one of them holds lines one after another: those of a file behind a banner at most, a map behind anything. */
-  hold({ kind, text }: Pick<Given, "kind" | "text">): boolean {
+  hold({ kind, text, path, callId }: Sought): boolean {
     const sought = framed(text), [head] = headsOf(sought, 1);
     if (head === undefined) return this.#framed.includes(sought); // all are empty
     const whole = sought.slice(1, -1).replace(/\n$/, "");
     const among = kind === "map" || this.#framed.length < 9 ? this.#framed : this.#beginningWith(head);
+    // Of another result, which has no id to tell it, lines before them may be the file's own: then these have other numbers.
+    const fits = (line: string): boolean => callId !== undefined || isOfHost(line, path.replace(/^.*[/\\]/, ""));
     return among.some((shown) => {
       const before = linesBefore(shown, whole);
-      return before !== undefined && (kind === "map" || countLines(before) <= BANNER);
+      return before !== undefined && (kind === "map" || countLines(before) <= BANNER && linesOf(before).every(fits));
     });
   }
 

@@ -349,6 +349,20 @@ describe("the tool results of a conversation", () => {
     assert(!toolResults([result("[cleared]")]).holds(given));
   });
 
+  it("hold without an id none behind lines that may be the file's own: there they have other numbers", () => {
+    const given = { kind: "lines", text: "two\nthree\n", path: "src/a.ts" } as const;
+    const result = (content: string) => toolResults([{ role: "tool", tool_call_id: "c1", content }]);
+    for (const before of ["one\n", "\n", "// one\n", '<file path="src/a.ts">\none\n']) {
+      assert(!result(`${before}two\nthree\n`).holds(given), before);
+      assert(result(`${before}two\nthree\n`).holds({ ...given, callId: "c1" }), before);
+    }
+    for (const before of ["", '<file path="src/a.ts">\n', "src/a.ts\n---\n"]) {
+      assert(result(`${before}two\nthree\n`).holds(given), before);
+    }
+    const map = { ...given, kind: "map" } as const;
+    assert(result("one\ntwo\nthree\n").holds(map));
+  });
+
   it("hold without an id, among many results, just what one of them holds by itself", () => {
     const pieces = ["", " ", "a", "b", "// a.ts", "1\ta", "2\tb", "7| a", '["a\\nb"]', "\ufeffa", "b\r"];
     const texts = (from: number, most: number) =>
