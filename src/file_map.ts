@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { RenderNoticeOptions } from "./file_map_types.ts";
 import type { AnnotationKind, FileMap, Region, RenderMapOptions } from "./types.ts";
 
 /** How good a maker's map is: scanner 0, outline 1, a model (or a summarizer of the host's own) 2. */
@@ -69,18 +70,6 @@ export function renderMap(map: FileMap, options: RenderMapOptions = {}): string 
     ? `all ${total} lines are ${options.referred ? "above" : "shown"}`
     : `${partial} are ${options.referred ? "those above" : "shown"}, the rest is not`;
   return frame("map", head, body);
-}
-
-/** What a notice says beside its reason. */
-export interface RenderNoticeOptions {
-  /** What the file does, where that much is known. */
-  readonly prose?: string | undefined;
-  /** Who wrote the prose. */
-  readonly maker?: string | undefined;
-  /** The read was shortened all the same, with a parser's map. Default: it ran exactly as asked. */
-  readonly shortened?: boolean | undefined;
-  /** What was done with the read. Default: it was not shortened, or with a parser's map. */
-  readonly heading?: string | undefined;
 }
 
 /** Why there is no map, as one block. The reason is one sentence, a provider's own words among them. */

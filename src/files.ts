@@ -22,7 +22,7 @@ export function disk(): Disk {
   return chosen ??= host.Deno?.version?.deno ? denoDisk(host.Deno) : nodeDisk(host.process.getBuiltinModule("node:fs"));
 }
 
-/** No path is longer where there is something; nor is more often gone up in one. */
+/** The longest path there is, and the most ways up in one. */
 const LONGEST = 4096, MOST_UPS = 64;
 
 /** The real path of what there is of a path, with the names behind it; `undefined` behind a link that leads nowhere. */

@@ -8,7 +8,8 @@
  */
 
 import { checkNumbers, quiet, WaymarkError } from "./errors.ts";
-import { estimateTokens, renderMap, renderMapReference, renderNotice, type RenderNoticeOptions } from "./file_map.ts";
+import { estimateTokens, renderMap, renderMapReference, renderNotice } from "./file_map.ts";
+import type { RenderNoticeOptions } from "./file_map_types.ts";
 import type { GuardParts, ReadGuardOptions, Shortened, ShortenedCall, Told } from "./guard_types.ts";
 import { countLines, lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason } from "./maps.ts";

@@ -17,7 +17,7 @@ import type { Conversation } from "./conversation.ts";
 import { conversationOf, rereads } from "./session.ts";
 import { summarizeFileTool } from "./summarize_file.ts";
 import { scanner } from "./summary/scanner.ts";
-import type { ReadCall } from "./types.ts";
+import type { Middleware, ReadCall } from "./types.ts";
 import { wrap } from "./wrap.ts";
 import { wrapTools } from "./wrap_tools.ts";
 import type { ToolWatcher } from "./wrap_types.ts";
@@ -72,11 +72,19 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
     conversationOf: conversation,
     onEvent: emit,
   });
+  const digest: Middleware = (call, next) => {
+    try {
+      if (rest.roots) project.locate(call.path, call.cwd);
+    } catch (error) {
+      if (diskFault(error) === "denied") return next(call); // it is sent to no model
+    }
+    return toolUse!.middleware(call, next);
+  };
   const rules = typeof rereadGuard === "object" ? rereadGuard : {};
   const middleware = compose(
     guard,
     ...rereadGuard === false ? [] : [rereads({ ...rules, project, conversationOf: conversation, onEvent: emit })],
-    ...toolUse ? [toolUse.middleware] : [],
+    ...toolUse ? [digest] : [],
   );
 
   const digests = toolUse?.wrap && toolUse as ToolWatcher;

@@ -13,7 +13,7 @@ import { codeOnly, type Edge, edgesOf, exists, graphOf, listFiles, namesIn, read
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   [
     "vocabulary",
-    /^src\/(types|compose_types|dialect_types|line_types|session_types|wrap_types|claude_types|summarize_file_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
+    /^src\/(types|compose_types|dialect_types|file_map_types|line_types|session_types|wrap_types|claude_types|summarize_file_types|errors|events|(cache|tool_use|compaction)\/types|compaction\/(compactor|shape)_types)\.ts$/,
   ],
   [
     "pure",

@@ -1137,4 +1137,27 @@ describe("createWaymark(): digests of tool results", () => {
       await Promise.all([waymark.close(), plain.close(), digests.close()]);
     });
   });
+
+  it("are made of no read of a file outside the folders the host allows", () =>
+    inFolder((outside) =>
+      inFolder(async (folder) => {
+        const own = put(folder, "a.ts", code(300)),
+          other = put(outside, "b.ts", code(300)),
+          link = join(folder, "c.ts");
+        symlinkSync(other, link);
+        const asked = scriptedModel(() => "Adds numbers.");
+        const digests = toolUseSummary({ model: asked, session: "s-1", topLevel: true });
+        const waymark = createWaymark({ root: folder, cache: false, roots: [folder], toolUse: digests, onNotice() {} });
+        const read = waymark.wrap(plainTool(folder).read);
+        for (const [index, path] of [other, link].entries()) {
+          assertEquals(await read({ path }, { toolCallId: `call_${index}` }), code(300));
+        }
+        await digests.settled();
+        assertEquals([digests.summaries().size, asked.calls.length], [0, 0]);
+        await read({ path: own }, { toolCallId: "own" });
+        await digests.settled();
+        assertEquals([[...digests.summaries().keys()], asked.calls.length], [["own"], 1]);
+        await Promise.all([waymark.close(), digests.close()]);
+      })
+    ));
 });

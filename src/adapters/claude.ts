@@ -14,7 +14,7 @@
  * The tool itself is not replaced: a `Read` that was shortened still is one, so that `Edit` takes the file for read. No hook
  * decides about permissions, none throws, and none is waited for after the SDK has given up on it. Hooks run before the SDK asks
  * a person for leave: what Waymark must not look at, nor send to its own `model` if it has one, belongs into `exclude` or out of
- * `roots`; `summarize_file` is bound by `roots` alone, and digests by neither.
+ * `roots`; `summarize_file` is bound by `roots` alone, and `digests` by neither.
  *
  * Claude Code does not say when it clears old results, so its conversations are `untracked`: by default nothing refers back.
  * With `createWaymark({ rereadGuard: true })` lines that were shown are referred to until a conversation is compacted, cleared
