@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { autoCodec, fieldsCodec } from "../src/codecs.ts";
 import { compose, split } from "../src/compose.ts";
+import { dialects } from "../src/dialects.ts";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { isAnnotationText, stripAnnotations } from "../src/file_map.ts";
@@ -776,6 +777,16 @@ describe("what is never recorded", () => {
         assertEquals(await read({ path: "a.ts" }, { programmatic: true }), TEXT);
       }
       assertStringIncludes(await read({ path: "a.ts" }), "since turn 1,");
+    }));
+
+  it("reads from before the first line, as where a host counts from the end, and they are always served", () =>
+    talking(async ({ folder, session, wrap }) => {
+      put(folder, "a.ts", TEXT);
+      const last = (_: PlainArguments) => linesOf(TEXT, 1, 60);
+      const dialect = { ...dialects.plain, parse: () => ({ path: "a.ts", start: -4, count: 65 }) };
+      const read = wrap(last, { dialect });
+      for (let at = 0; at < 3; at++) assertEquals(await read({ path: "a.ts" }), TEXT);
+      assertEquals(session.toJSON().given, []);
     }));
 
   it("secret files", () =>

@@ -339,6 +339,14 @@ describe("the tool results of a conversation", () => {
         { role: "assistant", content: [{ type: "tool-call", toolCallId: name, toolName: "read", input: { path } }] },
         { role: "tool", content: [{ type: "tool-result", toolCallId: "c1", output: { type: "text", value: text } }] },
       ],
+      [
+        { type: "ai", content: "", tool_calls: [{ id: name, name: "read", args: { path } }] },
+        { type: "tool", tool_call_id: "c1", content: text },
+      ],
+      [
+        { type: "function_call", call_id: name, name: "read", input: null, arguments: JSON.stringify({ path }) },
+        { type: "function_call_output", call_id: "c1", output: text },
+      ],
     ];
     for (const messages of of("src/a.ts")) assert(toolResults(messages).holds(given), JSON.stringify(messages));
     for (const messages of of("src/b.ts")) assert(!toolResults(messages).holds(given), JSON.stringify(messages));
@@ -684,6 +692,10 @@ describe("how many lines a text holds exactly", () => {
     ["all, behind a byte order mark", `\ufeff${window}`, 4],
     ["all, behind a banner", `a.ts\n-----\n${window}`, 4],
     ["all, behind a tag for a file", `<file_content>\n${window}</file_content>`, 4],
+    ...["file", "path", "type", "source", "document", "content"].map((tag) =>
+      [`all, behind <${tag}>`, `<${tag} index="1">\n${window}`, 4] as const
+    ),
+    ["all behind a tag of the file's own", `<template>\n${window}`, 0],
     ["all behind a line that may be another version's first", `import "./b.ts";\n${window}`, 0],
     ["all behind a comment that names the file", `// a.ts adds.\n${window}`, 0],
     ["all, behind the name and the range", `[a.ts]\nLines 1-4 of 9\n===\n${window}`, 4],

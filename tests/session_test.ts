@@ -122,6 +122,8 @@ describe("createSession()", () => {
         { given: ["x"] },
         { given: [{ ...given, kind: "text" }] },
         { given: [{ ...given, file: undefined }] },
+        { given: [{ ...given, path: 7 }] },
+        { given: [{ ...given, lines: "1" }] },
         { given: [{ ...given, hash: 7 }] },
         { given: [{ ...given, text: null }] },
         { given: [{ ...given, callId: 7 }] },
@@ -134,6 +136,9 @@ describe("createSession()", () => {
         { referred: undefined },
         { referred: [7] },
         { referred: [{ ...referred, read: 7 }] },
+        { referred: [{ ...referred, file: 7 }] },
+        { referred: [{ ...referred, start: -1 }] },
+        { referred: [{ ...referred, end: "1" }] },
         { referred: [{ ...referred, turn: -1 }] },
       ].map((part) => ({ ...state, ...part })),
     ];
