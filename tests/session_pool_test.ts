@@ -28,6 +28,14 @@ describe("sessionPool()", () => {
     assertNotStrictEquals(pool.get("two"), two);
   });
 
+  it("has 64 conversations at most where nobody says how many", () => {
+    const pool = sessionPool(), first = pool.get("0");
+    for (let id = 1; id < 64; id++) pool.get(`${id}`);
+    assertStrictEquals(pool.get("0"), first);
+    pool.get("64");
+    assertEquals(pool.size, 64);
+  });
+
   it("forgets a conversation that ended", () => {
     const pool = sessionPool(), one = pool.get("one");
     pool.delete("one");

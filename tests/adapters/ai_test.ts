@@ -29,6 +29,7 @@ import { createSession } from "../../src/session.ts";
 import type { Annotation } from "../../src/types.ts";
 import { createWaymark } from "../../src/waymark.ts";
 import { converse, scripted, shownIn } from "../hosts/ai_loop.ts";
+import { unhandledRejections } from "../rejections.ts";
 import { code, inFolder, put } from "../support.ts";
 
 interface Guarding {
@@ -424,6 +425,12 @@ describe("a tool's own schema of its outputs", () => {
       assertEquals(codec.annotate(output, [annotation]), { content: "code", annotation });
       assertEquals(codec.answer!(annotation, output), { content: "", annotation });
     }
+  });
+
+  it("harms nobody where it says later that it fails", async () => {
+    const codec = codecOf({ outputSchema: { validate: () => Promise.reject(new Error("later")) } });
+    const rejections = await unhandledRejections(() => Promise.resolve(codec.annotate(output, [annotation])));
+    assertEquals(rejections, []);
   });
 
   it("is not asked of a shape that nobody knows: without a result of the tool there is no answer", () => {

@@ -53,6 +53,14 @@ describe("the text of a summary", () => {
         "I cannot assist with that request.",
         "As an AI, I do not keep notes.",
         "Unfortunately, I won't do this.",
+        "Unfortunately I have to decline.",
+        "I am really sorry, no.",
+        "I'm not able to do that.",
+        "I am unable to do that.",
+        "I'm afraid that is not possible.",
+        ...["can't", "can’t", "cannot", "can not", "won't", "will not", "am unable to", "must decline to"].map((
+          words,
+        ) => `We ${words} summarize this.`),
       ]
     ) assertEquals(assertThrows(() => read(text), WaymarkError).code, "refused", text);
   });

@@ -57,6 +57,7 @@ describe("a history", () => {
     history.append([messageOf("answer 2")]);
     assertEquals(history.line.map(({ sequence }) => sequence), [3, 2, 4]);
     history.clear();
+    assertEquals([history.tokens, history.line, history.given()], [0, [], []]);
     history.append([messageOf("human 1")]);
     assertEquals(history.line.map(({ sequence }) => sequence), [5]);
     assertEquals(history.given().length, 1);

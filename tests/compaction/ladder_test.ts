@@ -21,6 +21,7 @@ function left(words: readonly Word[], rules: Partial<LadderRules<ShownItem>> & {
     clear,
     ...rules,
   });
+  assertEquals([...cleared.keys()].filter((sequence) => dropped.has(sequence)), [], "what is left out is not cleared");
   const remain = [...sizes].filter(([sequence]) => !dropped.has(sequence));
   assertEquals(tokens, remain.reduce((sum, [sequence, [, size]]) => sum + (cleared.has(sequence) ? 1 : size), 0));
   return remain.map(([sequence, [what]]) => cleared.has(sequence) ? `(${what})` : what);

@@ -9,8 +9,11 @@ import { HOSTS } from "./histories.ts";
 
 const PICTURE = "iVBORw0KGgo".repeat(200);
 
-/** One table for all shapes: a message and what is known of it. */
-const known: readonly [shape: string, what: string, message: HostMessage, facts: Partial<MessageFacts>][] = [
+/** A message and what is known of it. */
+type Known = [shape: string, what: string, message: HostMessage, facts: Partial<MessageFacts>];
+
+/** One table for all shapes. */
+const known: readonly Known[] = [
   ["anthropic", "words", { role: "user", content: "hi" }, { role: "user", isHuman: true, text: "hi" }],
   ["anthropic", "blocks of words", {
     role: "user",
@@ -107,6 +110,12 @@ const known: readonly [shape: string, what: string, message: HostMessage, facts:
     call_id: "c1",
     output: { type: "computer_screenshot", image_url: `data:image/png;base64,${PICTURE}` },
   }, { role: "tool", answers: ["c1"], results: ["[computer_screenshot]"] }],
+  ...["image", "input_audio", "video", "input_file", "document", "media", "computer_screenshot"].map((type): Known => [
+    "openai",
+    `a part of the type ${type}, of which nothing is told`,
+    { role: "user", content: [{ type, data: "AAAA" }] },
+    { text: `[${type}]` },
+  ]),
   ["openai", "a request for approval", { type: "mcp_approval_request", id: "m1", name: "run", arguments: "{}" }, {
     role: "assistant",
     calls: ["m1"],

@@ -327,12 +327,16 @@ describe("a fork is made", () => {
       { role: "assistant", content: [thinking, ...HISTORY[1]!["content"] as HostMessage[]] },
       ...HISTORY.slice(2),
     ];
-    for (
-      const [model, span] of [["claude-haiku-4-5", early.slice(0, 4)], ["claude-opus-5", early.slice(0, 4)]] as const
-    ) {
-      const set = setUp({ model: scriptedModel(() => STANDALONE) });
-      noting({ ...REQUEST, model, messages: asSent(early) })(set);
-      assertEquals((await set.summarize(span)).call.modeUsed, "fork", model);
+    const working = [
+      ...early,
+      { role: "assistant", content: [{ type: "text", text: "On it." }] },
+    ];
+    for (const model of ["claude-haiku-4-5", "claude-opus-5"]) {
+      for (const messages of [early, working]) {
+        const set = setUp({ model: scriptedModel(() => STANDALONE) });
+        noting({ ...REQUEST, model, messages: asSent(messages) })(set);
+        assertEquals((await set.summarize(early.slice(0, 4))).call.modeUsed, "fork", model);
+      }
     }
   });
 

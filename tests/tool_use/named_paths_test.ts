@@ -20,7 +20,9 @@ describe("the paths of a tool call", () => {
         "uri",
         "relative_workspace_path",
         "input_file",
-        "glob",
+        "file_name",
+        "url",
+        ...["target", "source", "src", "location", "resource", "include", "glob"],
       ]
     ) {
       assertEquals(isSecret({ [name]: "/home/me/project/.env.local" }), true, name);
@@ -44,6 +46,10 @@ describe("the paths of a tool call", () => {
       assertEquals(isSecret({ command }), true, command);
     }
     assertEquals(isSecret({ cmd: ["bash", "-lc", "cat .env"] }), true);
+    const names = ["command", "commands", "shell_command", "shellCommand", "command_line", "commandLine", "cmd"];
+    for (const name of [...names, "bash", "script", "code", "args", "argv"]) {
+      assertEquals(isSecret({ [name]: "cat .env" }), true, name);
+    }
   });
 
   it("are found wherever they stand in the arguments, in lists and in what a gateway wraps around them", () => {

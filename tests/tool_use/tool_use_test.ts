@@ -687,6 +687,8 @@ describe("when: pressure", () => {
       for (const callId of ["a", "b", "c", "d"]) digests.accept({ callId, tool: callId, result: large });
       await digests.settled();
       assertEquals([model.calls.length, digests.stats().held], [0, 4]);
+      assertEquals([digests.relieve({ share: 0.59 }), digests.stats().held], [0, 4], "nobody says what is still there");
+      assertEquals([digests.relieve({ share: 0.59, inContext: null as never }), digests.stats().held], [0, 4]);
       assertEquals(digests.relieve({ share: 0.59, inContext: ["a", "c", "d"] }), 0);
       assertEquals(digests.stats().held, 3, "what has left is no longer held");
       assertEquals(digests.relieve({ share: 0.6, inContext: (id) => id !== "d" }), 2);
