@@ -399,6 +399,14 @@ describe("a reference that was given", () => {
 });
 
 describe("equal reads", () => {
+  it("know of each other though one of before a reset comes back in between", () => {
+    const conversation = begin(), before = conversation.ask(call());
+    conversation.reset();
+    const one = conversation.ask(call());
+    conversation.answered(call(), before);
+    assert(conversation.ask(call()) === one && one.isVoid);
+  });
+
   it("in one turn make each other void, and take back what was recorded", () => {
     const conversation = begin();
     conversation.nextTurn();

@@ -880,6 +880,16 @@ describe("what is never recorded", () => {
       assertEquals(await read({ path: "a.ts", limit: 26 }), linesOf(TEXT, 1, 26));
     }));
 
+  it("other lines than the host's own before them: the name of the file is one, in whatever folder it is", () =>
+    talking(async ({ folder, session, wrap }) => {
+      put(folder, "src/a.ts", TEXT);
+      const path = "src/a.ts", { read: plain } = plainTool(folder);
+      await wrap((args: PlainArguments) => `import "./b.ts";\n${plain(args)}`)({ path, limit: 9 });
+      assertEquals(session.toJSON().given, []);
+      await wrap((args: PlainArguments) => `File: a.ts\n${plain(args)}`)({ path, limit: 9 });
+      assertEquals(session.coverage(join(folder, path))?.seen, [{ start: 1, end: 9 }]);
+    }));
+
   it("a line of which only a part came back", () =>
     talking(async ({ folder, session, wrap }) => {
       const long = `one\n${"x".repeat(3000)}\nthree\n`;

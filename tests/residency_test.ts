@@ -473,6 +473,8 @@ describe("the tool results of a conversation", () => {
     const chat = SHAPES["OpenAI chat"]!,
       json = JSON.stringify({ content: `${LINES}\n"}\\`, annotation: { text: MAP } });
     for (const behind of [REMINDER, "\n\n{not json}", " ]}"]) assert(holdsLines(chat(ID, json + behind)), behind);
+    const text = JSON.stringify(`${LINES}\n"}\\`);
+    for (const behind of ["", REMINDER]) assert(holdsLines(chat(ID, text + behind)), `a text, and ${behind}`);
     assert(!holdsLines(chat(ID, `${json.slice(0, -40)}${REMINDER}`)));
     assert(!holdsLines(chat(ID, `${json.replace("f7", "f8")}${REMINDER}`)));
   });

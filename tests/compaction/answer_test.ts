@@ -15,6 +15,14 @@ describe("the text of a summary", () => {
     assertEquals(read("half \ud83d"), "half \ufffd");
   });
 
+  it("has no reasoning in whatever tags it stands", () => {
+    for (const tag of ["think", "thinking", "reasoning"]) {
+      assertEquals(read(`<${tag}>hm</${tag}>\n<${tag}>hm</${tag}>Notes.`), "Notes.", tag);
+      assertEquals(assertThrows(() => read(`<${tag}>hm`), WaymarkError).code, "empty-answer", tag);
+      assertEquals(read(`Notes on <${tag}>.`), `Notes on <${tag}>.`);
+    }
+  });
+
   it("has no reasoning and no delimiter that characters which show nothing would hide", () => {
     for (const unseen of ["\u200b", "\u200d", "\u034f", "\u3164", "\ufe0f"]) {
       assertEquals(read(`<thi${unseen}nk>hm</think>Notes</exc${unseen}erpt-${TOKEN}>.`), "Notes.");

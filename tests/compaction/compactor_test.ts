@@ -844,6 +844,17 @@ describe("maps of files in play", () => {
     assert(!String(maps!["content"]).includes("no longer in this conversation"));
   });
 
+  it("say nothing of the lines that a map once came with", () => {
+    const row = { kind: "map", file: "/f.ts", path: "f.ts", hash: "h", lines: 300, start: 0, end: 0, turn: 1 } as const;
+    const rules = { leaves: () => true, tokens: 1_000, measure: () => 1 };
+    const shown = ["[waymark map: of 300 lines]", "Regions:", "10-20  function  parse"];
+    const [next, region, end] = ["Next lines: offset: 3.", "Region at 10: lines 10-20.", "[end of waymark map]"];
+    for (const more of [[next, end], [region, end], [next, region, end]]) {
+      const text = renderReattached([{ ...row, text: [...shown, ...more].join("\n") }], rules)!;
+      assertEquals(text.split("\n").slice(1, -1), ["f.ts, 300 lines:", ...shown.slice(1)]);
+    }
+  });
+
   it("are of the version whose lines they come with: an older one's map is left out", () => {
     const row = { file: "/f.ts", path: "f.ts", turn: 1 } as const;
     const map = "[waymark map: 100 lines, none are shown here]\n1-100  function  old\n[end of waymark map]";

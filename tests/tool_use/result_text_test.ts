@@ -96,6 +96,8 @@ describe("the text of a result", () => {
   it("comes with the short facts beside it, which do not count", () => {
     const { text, facts } = textOf(capture({ stdout: "one", exitCode: 1, isError: true, cwd: "/a" }));
     assertEquals([text, facts], ["one", "exitCode: 1\nisError: true\ncwd: /a"]);
+    const block = { type: "text", text: "one", index: 3 };
+    assertEquals(textOf(capture({ content: [block], isError: true })), { text: "one", facts: "isError: true" });
   });
 
   it("holds no base64, at whatever depth it stands", () => {
