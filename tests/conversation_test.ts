@@ -394,7 +394,10 @@ describe("a reference that was given", () => {
     conversation.record(gift(1, 50));
     for (let start = 1; start <= 600; start++) conversation.refer(call({ start }), asks(1, 1));
     assertEquals(conversation.toJSON().referred.length, 512);
-    assertEquals([conversation.insists(call({ start: 88 })), conversation.insists(call({ start: 89 }))], [false, true]);
+    conversation.refer(call({ start: 90 }), asks(1, 1));
+    for (let start = 601; start <= 603; start++) conversation.refer(call({ start }), asks(1, 1));
+    const insisted = [91, 93, 90].map((start) => conversation.insists(call({ start })));
+    assertEquals(insisted, [false, true, true], "the one given longest ago goes first");
   });
 });
 

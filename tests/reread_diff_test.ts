@@ -177,6 +177,8 @@ At line 27, which was 27:
       assertStringIncludes(result, `a.ts lines 11-60 of ${after.length} have changed`);
       assertStringIncludes(result, "what is marked - is no longer among them]");
     }
+    const end = await change(join(LINES), join(LINES.toSpliced(30, 2)), { offset: 11 });
+    assertStringIncludes(end, "what is marked - is no longer among them]", "it may be before them");
     assert(!(await change(join(LINES), join(LINES.slice(1)))).includes("among them"), "of a whole file it is gone");
   });
 

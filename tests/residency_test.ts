@@ -344,6 +344,14 @@ describe("the tool results of a conversation", () => {
         { type: "tool", tool_call_id: "c1", content: text },
       ],
       [
+        { role: "model", parts: [{ functionCall: { id: name, name: "read", args: { path } } }] },
+        { role: "user", parts: [{ functionResponse: { id: "c1", name: "read", response: { result: text } } }] },
+      ],
+      [
+        { role: "model", content: [{ toolRequest: { ref: name, name: "read", input: { path } } }] },
+        { role: "tool", content: [{ toolResponse: { ref: "c1", name: "read", output: text } }] },
+      ],
+      [
         { type: "function_call", call_id: name, name: "read", input: null, arguments: JSON.stringify({ path }) },
         { type: "function_call_output", call_id: "c1", output: text },
       ],

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertNotEquals, assertStringInclude
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { createSummarizing } from "../../src/compaction/summarize.ts";
-import { anthropicShape } from "../../src/compaction/shapes.ts";
+import { aiSdkShape, anthropicShape, openaiShape } from "../../src/compaction/shapes.ts";
 import { standaloneRequest } from "../../src/compaction/standalone.ts";
 import { freshToken } from "../../src/summary/token.ts";
 import type { CompactorOptions, HostMessage, MessageShape } from "../../src/compaction/types.ts";
@@ -171,6 +171,12 @@ describe("a standalone request", () => {
     const summaries = new Map([["a", row("a", "what it was")]]);
     const { request } = standaloneRequest({ messages, shape: anthropicShape, summaries });
     assertStringIncludes(request.messages[0]!.content, stub);
+    const chat = [{ role: "tool", tool_call_id: "a", content: stub }], output = { type: "text", value: stub };
+    const sdk = [{ role: "tool", content: [{ type: "tool-result", toolCallId: "a", toolName: "t", output }] }];
+    for (const [shape, messages] of [[openaiShape, chat], [aiSdkShape, sdk]] as const) {
+      const { request } = standaloneRequest({ messages, shape, summaries });
+      assertStringIncludes(request.messages[0]!.content, stub, shape.name);
+    }
   });
 
   it("has digests in messages of a shape of the host's own too", () => {

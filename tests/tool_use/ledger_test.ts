@@ -67,6 +67,7 @@ describe("ledgerPath()", () => {
         "con",
         "COM1.x",
         "nul.log",
+        ...["prn", "aux", "nul", "com1", "lpt9"],
         "A",
         "é",
         "x.",
