@@ -314,6 +314,22 @@ describe("a map in a conversation", () => {
     assertEquals(conversation.mapOf("/a.ts", HASH)?.callId, "c2");
     assertEquals([conversation.mapOf("/a.ts", OTHER), conversation.mapOf("/b.ts", HASH)], [undefined, undefined]);
   });
+
+  it("is none for a read that repeats one of this turn, nor is one of equal reads kept", () => {
+    const conversation = begin(), kinds = () => conversation.toJSON().given.map(({ kind }) => kind);
+    conversation.record(mapOf());
+    conversation.nextTurn();
+    assert(conversation.mapOf("/a.ts", HASH, call()));
+    const asked = conversation.ask(call());
+    assertEquals(conversation.mapOf("/a.ts", HASH, call()), undefined);
+    assert(conversation.mapOf("/a.ts", HASH, call({ start: 2 })));
+    asked.takeBack = conversation.record(gift(1, 10));
+    conversation.recordBeside(asked, mapOf({ callId: "c1" }));
+    assertEquals(kinds(), ["map", "lines", "map"]);
+    conversation.ask(call());
+    assertEquals(conversation.recordBeside(asked, mapOf({ callId: "c2" })), undefined);
+    assertEquals(kinds(), ["map"]);
+  });
 });
 
 describe("a reference that was given", () => {
@@ -339,6 +355,14 @@ describe("a reference that was given", () => {
       assert(!conversation.insists(call(rest)), JSON.stringify(rest));
     }
     assert(conversation.insists(call({ callId: "other", tool: "other" })));
+  });
+
+  it("stays one when results of other files leave", () => {
+    const conversation = referred();
+    conversation.record(gift(1, 9, { file: "/b.ts", path: "b.ts", hash: OTHER, callId: "c2" }));
+    conversation.record(gift(10, 20, { file: "/b.ts", path: "b.ts", hash: OTHER, callId: "c3" }));
+    conversation.evict(["c2"]);
+    assert(conversation.insists(call()));
   });
 
   it("is remembered for the read that was shortened to the one it answered", () => {
@@ -510,6 +534,7 @@ describe("a fork of a conversation", () => {
     const parent = begin({ id: "main", untracked: true });
     parent.nextTurn();
     parent.record(gift(1, 10, { callId: "c1" }));
+    parent.refer(call(), asks(1, 10));
     parent.record(mapOf());
     const fork = parent.fork({ id: "sub" });
     const { id: _, ...state } = parent.toJSON();

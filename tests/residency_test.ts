@@ -707,6 +707,10 @@ describe("how many lines a text holds exactly", () => {
     ),
     ["all behind a tag of the file's own", `<template>\n${window}`, 0],
     ["all behind a line that may be another version's first", `import "./b.ts";\n${window}`, 0],
+    ["the first ones, the last one with more behind it", "one\ntwo\n\nfour!", 3],
+    ...["//", "/*", " *", "#", ";", "%", "--", "<!--"].map((mark) =>
+      [`all behind ${mark} and the file's name`, `${mark} a.ts\n${window}`, 0] as const
+    ),
     ["all behind a comment that names the file", `// a.ts adds.\n${window}`, 0],
     ["all, behind the name and the range", `[a.ts]\nLines 1-4 of 9\n===\n${window}`, 4],
     ["all behind a banner and a line that may be another version's first", `File: a.ts\nzero\n${window}`, 0],
@@ -733,6 +737,14 @@ describe("how many lines a text holds exactly", () => {
         assertEquals(exactLines(given, `${lines}\n`, "a.ts"), 3, ending);
       }
     }
+  });
+
+  it("is no last line that goes on, where the file ends without a newline", () => {
+    assertEquals(["one\ntwo", "one\ntwo\n", "one\ntwo!"].map((text) => exactLines(text, "one\ntwo", "a.ts")), [
+      2,
+      2,
+      1,
+    ]);
   });
 
   it("is 0 behind another line where one of the lines themselves names the file", () => {

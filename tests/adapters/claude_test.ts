@@ -82,8 +82,9 @@ describe("a Read between hooks", () => {
 
   it("has its map in as many parts as Claude Code hands on whole, in order, and each once", async () => {
     await inHost(async ({ root, read }) => {
-      const { notes, text } = await read({ file_path: put(root, "a.ts", code(390)) });
+      const { notes, text, instead } = await read({ file_path: put(root, "a.ts", code(390)) });
       assert(notes.length > 1);
+      assertEquals(instead, undefined, "beside the lines, not in their place");
       for (const note of notes) assert(note.length <= 10_000);
       const rows = [...text.matchAll(/^(\d+)-\d+ {2}function/gm)].map(([, line]) => Number(line));
       assertEquals(rows, Array.from({ length: 390 }, (_, at) => at + 1));

@@ -519,6 +519,8 @@ describe("opencodeHooks()", () => {
           "The user rejected permission to use this specific tool call.",
           "The user has specified a rule which prevents you from using this specific tool call.",
           "Tool execution aborted",
+          "The call was cancelled",
+          "Tool execution was interrupted",
         ]
       ) assertEquals(await told(opencodeHooks(over()), words), words);
     });

@@ -57,7 +57,7 @@ describe("a history", () => {
     history.append([messageOf("answer 2")]);
     assertEquals(history.line.map(({ sequence }) => sequence), [3, 2, 4]);
     history.clear();
-    assertEquals([history.tokens, history.line, history.given()], [0, [], []]);
+    assertEquals([history.tokens, history.line, history.given(), [...history.shared]], [0, [], [], []]);
     history.append([messageOf("human 1")]);
     assertEquals(history.line.map(({ sequence }) => sequence), [5]);
     assertEquals(history.given().length, 1);
@@ -545,6 +545,15 @@ describe("the meter", () => {
     meter.report(1_000, usage(10));
     assertEquals(meter.used(1_000), 500);
     meter.reset();
+    meter.reset();
     assertEquals(meter.used(1), 1);
+  });
+
+  it("takes a token estimated for three at most", () => {
+    const meter = createMeter(100_000);
+    for (let reports = 0; reports < 40; reports++) {
+      meter.report(10_000 + 10_000 * (reports % 2), usage(50_000 + 40_000 * (reports % 2)));
+    }
+    assertEquals(Math.round(meter.used(30_000) - meter.used(20_000)), 30_000);
   });
 });

@@ -141,7 +141,7 @@ describe("a cleared result", () => {
   };
 
   it("carries its digest, framed, where there is one, else the plain placeholder", () => {
-    const rows = new Map([["a", row], ["b", { ...row, status: "failed" as const }]]);
+    const rows = new Map([["a", row], ["b", { ...row, status: "failed" as const }], ["c", { ...row, summary: "" }]]);
     const { answers, results } = anthropicShape.facts(clearResults(anthropicShape, item("result a,b,c"), rows));
     assertEquals(answers, ["a", "b", "c"]);
     assertEquals(results, [

@@ -61,7 +61,10 @@ describe("the command of the hook", () => {
   it("on Deno may reach the model's host only where there is one", () => {
     const deno = { ...plain, program: "jsr:@waymark/waymark@0.1.0/hook", runtime: "deno" } as const;
     assertEquals(/--allow-net|ANTHROPIC/.test(commandOf(deno)), false);
-    assertStringIncludes(commandOf({ ...deno, model: "m" }), "--allow-env=HOME,ANTHROPIC_API_KEY,");
+    assertStringIncludes(
+      commandOf({ ...deno, model: "m" }),
+      "--allow-env=HOME,ANTHROPIC_API_KEY,ANTHROPIC_BASE_URL,ANTHROPIC_CUSTOM_HEADERS --allow-sys=uid --allow-net=",
+    );
     assertStringIncludes(commandOf({ ...deno, model: "m" }), "--allow-net=api.anthropic.com");
   });
 });

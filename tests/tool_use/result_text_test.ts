@@ -18,6 +18,23 @@ class Message {
 const SHAPES: readonly (readonly [what: string, result: unknown, text: string])[] = [
   ["a string", "one\ntwo", "one\ntwo"],
   ["a block without a type", [{ text: "one" }], "one"],
+  ...["text", "input_text", "output_text", "error_text", "error-text", "content", "thinking"].map((type) =>
+    [`a block of the type ${type}`, [{ type, text: "one" }], "one"] as const
+  ),
+  ...["image", "audio", "video", "media", "pdf", "document", "binary", "blob", "file"].map((type) =>
+    [
+      `a text beside a block of the type ${type}`,
+      [{ type: "text", text: "one" }, { type, data: "AAAA" }],
+      "one",
+    ] as const
+  ),
+  ...["data", "source", "blob", "image", "image_url", "url", "uri", "base64", "file", "file_data"].map((name) =>
+    [
+      `a text beside an image in ${name}`,
+      [{ type: "text", text: "one" }, { type: "image", [name]: "AAAA" }],
+      "one",
+    ] as const
+  ),
   ["two text blocks", [{ type: "text", text: "one" }, { type: "text", text: "two" }], "one\ntwo"],
   ["a text and an image", [{ type: "text", text: "one" }, image], "one"],
   ["an MCP result", { content: [{ type: "text", text: "one" }, image], isError: true }, "one"],
@@ -96,6 +113,7 @@ describe("the text of a result", () => {
   it("comes with the short facts beside it, which do not count", () => {
     const { text, facts } = textOf(capture({ stdout: "one", exitCode: 1, isError: true, cwd: "/a" }));
     assertEquals([text, facts], ["one", "exitCode: 1\nisError: true\ncwd: /a"]);
+    assertEquals(textOf(capture({ type: "text", value: "one" })), { text: "one", facts: "" });
     const block = { type: "text", text: "one", index: 3 };
     assertEquals(textOf(capture({ content: [block], isError: true })), { text: "one", facts: "isError: true" });
   });
