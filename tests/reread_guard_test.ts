@@ -194,6 +194,10 @@ describe("a read whose lines were all shown, unchanged", () => {
       const result = await read({ path: name });
       assert(isReference(result), JSON.stringify(result));
       assertEquals(result.match(/\[/g)?.length, 1);
+      symlinkSync(join(folder, name), join(folder, "link.ts"));
+      const other = await read({ path: "link.ts", limit: 9 });
+      assert(isReference(other) && other.includes(" shown earlier as a "), JSON.stringify(other));
+      assertEquals(other.match(/\[/g)?.length, 1);
     }));
 
   it("is told of as an event, with what it keeps out of the conversation", () =>

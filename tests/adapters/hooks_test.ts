@@ -572,6 +572,9 @@ describe("opencodeHooks()", () => {
       [[], undefined],
     ]);
     assertEquals(taken[0].args, { command: "ls" });
+    const nested = { tool: "bash", sessionID: "main", callID: "call_1/2" };
+    await read(hooks, {}, { call: nested, output: { title: "", output: "of a script", metadata: {} } });
+    assertEquals(taken.length, 4, "what a script is given the model does not see");
   });
 
   it("tells digests of the Waymark's own whose a read is, as far as it is known", async () => {

@@ -533,6 +533,29 @@ describe("toolUseSummary()", () => {
     });
   });
 
+  it("says of an error at most 300 characters, in its row and in its event", async () => {
+    const script = () => {
+      throw new Error("over and over ".repeat(100));
+    };
+    await inFolder(async (root) => {
+      await withDigests(script, { root }, async ({ digests, events }) => {
+        digests.accept({ callId: "c1", tool: "bash", result: large });
+        await digests.settled();
+        const [event] = events, told = event?.what === "failed" ? event.message : "";
+        assertEquals([rowsOf(root)[0]?.reason, told.length > 200 && told.length <= 300], [told, true]);
+      });
+    });
+  });
+
+  it("sends halves of characters as what stands in for them, also beside the text", async () => {
+    await withDigests(always, {}, async ({ digests, model }) => {
+      digests.accept({ callId: "c1", tool: "bash", result: { stdout: `${large}\ud83d`, note: "half \ud83d" } });
+      await digests.settled();
+      assertStringIncludes(sent(model.calls[0]), "note: half \ufffd");
+      assert(sent(model.calls[0]).isWellFormed());
+    });
+  });
+
   it("refuses options that mean nothing, by name", () => {
     for (
       const [name, value] of [
@@ -614,6 +637,16 @@ describe("the ledger of a session", () => {
         });
       }
       assertEquals(existsSync(join(root, ".summaries")), false);
+      await withDigests(always, { root }, async ({ digests }) => {
+        digests.accept({ callId: "kept", tool: "bash", result: large });
+        await digests.settled();
+      });
+      await withDigests(always, { root, retentionDays: 0 }, async ({ digests }) => {
+        digests.accept({ callId: "c1", tool: "bash", result: large });
+        await digests.settled();
+        assertEquals([...digests.summaries().keys()], ["c1"], "nor is one that is there read");
+      });
+      assertEquals(rowsOf(root).map(({ callId }) => callId), ["kept"]);
     });
   });
 
@@ -853,6 +886,20 @@ describe("a read made again after the digest of the one before was made", () => 
   });
 });
 
+describe("a read that was made again", () => {
+  it("leaves nothing held of the one before, though it is itself not worth a digest", async () => {
+    await withDigests(always, { when: "pressure" }, async ({ digests, model }) => {
+      const call = { path: "a.ts", start: 1, tool: "read", callId: "c1" };
+      await digests.middleware(call, () => Promise.resolve({ result: large, annotations: [] }));
+      await digests.settled();
+      assertEquals(digests.stats().held, 1);
+      await digests.middleware({ ...call, fresh: true }, () => Promise.resolve({ result: "short", annotations: [] }));
+      await digests.settled();
+      assertEquals([digests.stats().held, digests.relieve({ share: 1 }), model.calls.length], [0, 0, 0]);
+    });
+  });
+});
+
 describe("consumers at hand", () => {
   const cleared = [{ role: "tool", tool_call_id: "c1", content: "[Old tool result content cleared]" }];
 
@@ -867,7 +914,9 @@ describe("consumers at hand", () => {
       assertStringIncludes(upgraded[0]!.content, "Digest 0.");
       const input = [{ role: "tool", tool_call_id: "c1", content: large }];
       assertStringIncludes(digests.substitute(input)[0]!.content, "Digest 0.");
-      assertEquals([seen, digests.stats().used, digests.stats().tokensSaved > 1000], [["c1"], 2, true]);
+      const { used, tokensSaved } = digests.stats();
+      const characters = cleared[0]!.content.length + large.length - 2 * upgraded[0]!.content.length;
+      assertEquals([seen, used, Math.abs(tokensSaved - characters / 4) <= 1], [["c1"], 2, true]);
       assertEquals(events.map(({ what }) => what), ["made", "made", "used", "used"]);
       digests.accept({ callId: "c3", tool: "bash", result: large });
       await digests.settled();
