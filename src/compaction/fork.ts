@@ -168,6 +168,9 @@ function whyCold({ request, at, usage }: Recorded, warmth: Warmth): string | und
     : undefined;
 }
 
+/** Choices that leave it to the model whether a tool is called; any other one is by a tool's name or kind. */
+const FREE: ReadonlySet<unknown> = new Set([undefined, null, "auto", "none", "allowed_tools"]);
+
 /** Why no text can come back of a request, whose fields must all stay as they are; `undefined` where one can. */
 function whyUnfit(request: SentRequest): string | undefined {
   const { output_config, output_format, response_format, responseFormat, text, tool_choice, toolChoice } = request;
@@ -181,10 +184,11 @@ function whyUnfit(request: SentRequest): string | undefined {
   if (formats.some((format) => isPlain(format) && format["type"] !== "text")) {
     return "the last request asks for output of a fixed structure";
   }
-  const isForced = [tool_choice, toolChoice].flatMap((choice) =>
-    isPlain(choice) ? [choice["type"], choice["mode"]] : [choice]
-  ).some((choice) => ["any", "tool", "required", "function"].includes(String(choice)));
-  return isForced ? "the last request forces a tool call" : undefined;
+  const isForced = (choice: unknown): boolean => {
+    const given = fieldsOf(choice), { type = choice, mode = fieldsOf(given["allowed_tools"])["mode"] } = given;
+    return mode === "required" || !FREE.has(type);
+  };
+  return [tool_choice, toolChoice].some(isForced) ? "the last request forces a tool call" : undefined;
 }
 
 /** All input tokens of a request, as the provider counted them. */

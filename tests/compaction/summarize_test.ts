@@ -160,7 +160,21 @@ const refusals: readonly (readonly [ForkRefusal, readonly Refusal[]])[] = [
       what: "the last request asks for a fixed structure",
       arrange: noting({ ...REQUEST, output_config: { format: { type: "json_schema", schema: {} } } }),
     },
-    { what: "the last request forces a tool call", arrange: noting({ ...REQUEST, tool_choice: { type: "any" } }) },
+    ...[
+      { type: "any" },
+      { type: "tool", name: "read" },
+      "required",
+      "any",
+      "read",
+      { type: "function", function: { name: "read" } },
+      { type: "custom", name: "apply_patch" },
+      { type: "file_search" },
+      { type: "allowed_tools", mode: "required", tools: [] },
+      { type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } },
+    ].map((tool_choice): Refusal => ({
+      what: `the last request forces a tool call: ${JSON.stringify(tool_choice)}`,
+      arrange: noting({ ...REQUEST, tool_choice }),
+    })),
   ]],
   ["bad-answer", [
     {
@@ -292,6 +306,23 @@ describe("a fork is made", () => {
     const set = setUp(answering(unsaid as SentAnswer));
     noting(REQUEST)(set);
     assertEquals((await set.summarize()).call.modeUsed, "fork");
+  });
+
+  it("where the model may choose whether it calls a tool, however that is said", async () => {
+    const disabled = { type: "auto", disable_parallel_tool_use: true }, tools: unknown[] = [];
+    const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools } };
+    for (
+      const choice of [null, "auto", "none", disabled, { type: "none" }, allowed, {
+        type: "allowed_tools",
+        mode: "auto",
+      }]
+    ) {
+      for (const name of ["tool_choice", "toolChoice"]) {
+        const set = setUp();
+        noting({ ...REQUEST, [name]: choice })(set);
+        assertEquals((await set.summarize()).call.modeUsed, "fork", JSON.stringify(choice));
+      }
+    }
   });
 
   it("with tools that are none: null and [] are known tools", async () => {
