@@ -415,6 +415,13 @@ describe("what a conversation was shown", () => {
     }
   });
 
+  it("is given again, though it stands in every request, where no conversation is to be kept", async () => {
+    const own = talk(guarded({ session: false }), inThread("one"));
+    for (let turn = 0; turn < 3; turn++) {
+      assertStringIncludes((await own.turn({ path: "/short.ts" })).content as string, "function f60(");
+    }
+  });
+
   it("goes into the session that is given, and what a sub-agent was shown does not", async () => {
     const session = createSession(), hooks = guarded({ session });
     await talk(hooks, inThread("one", "tools:a|model_request:b")).turn({ path: "/long.ts" });

@@ -201,11 +201,14 @@ describe("a fork", () => {
     ];
     const sdk = forked({ model: { modelId: "gpt-5.5" }, tools: [], prompt }, prompt, aiSdkShape);
     assertEquals((sdk["prompt"] as unknown[]).length, 4);
-    for (
-      const [model, name] of [[{ modelId: "gpt-5.5" }, "gpt-5.5"], ["gpt-5.5", "gpt-5.5"], [{ modelId: 7 }, undefined]]
-    ) {
-      const plan = fork({ model, tools: [], prompt } as never, prompt, aiSdkShape);
-      assertEquals("model" in plan && plan.model, name);
+    const models: readonly (readonly [model: unknown, name: string | undefined])[] = [
+      ["gpt-5.5", "gpt-5.5"],
+      [{ modelId: "gpt-5.5" }, "gpt-5.5"],
+      [{ modelId: 7 }, undefined],
+    ];
+    for (const [model, name] of models) {
+      const plan = fork({ model, tools: [], prompt }, prompt, aiSdkShape);
+      assert("request" in plan && plan.model === name);
     }
   });
 });
