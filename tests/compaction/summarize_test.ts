@@ -137,21 +137,22 @@ const refusals: readonly (readonly [ForkRefusal, readonly Refusal[]])[] = [
       },
     },
     { what: "no message was marked for the cache", arrange: noting({ ...REQUEST, messages: HISTORY }) },
-    {
-      what: "the model drops its reasoning when a user's message follows",
+    ...[
+      { type: "thinking", thinking: "hm", signature: "s" },
+      { type: "redacted_thinking", data: "c2ln" },
+      { type: "reasoning", text: "hm" },
+    ].map((thought): Refusal => ({
+      what: `the model drops its ${thought.type} when a user's message follows`,
       arrange: noting({
         ...REQUEST,
         model: "claude-haiku-4-5",
         messages: asSent([
           ...HISTORY.slice(0, 5),
-          {
-            role: "assistant",
-            content: [{ type: "thinking", thinking: "hm", signature: "s" }, ...HISTORY[5]!["content"] as HostMessage[]],
-          },
+          { role: "assistant", content: [thought, ...HISTORY[5]!["content"] as HostMessage[]] },
           ...HISTORY.slice(6),
         ]),
       }),
-    },
+    })),
   ]],
   ["build-failed", [
     { what: "the message cannot be built", options: { shape: unbuildable }, arrange: noting(REQUEST) },

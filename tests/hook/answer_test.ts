@@ -1,4 +1,7 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
 import { describe, it } from "node:test";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { answer, type HookSetup } from "../../src/hook/answer.ts";
@@ -6,6 +9,22 @@ import { programCommand } from "../programs.ts";
 import { code, inFolder, put } from "../support.ts";
 
 const setup = (): HookSetup => ({ signal: new AbortController().signal, timeoutMs: 5000, tell: () => {} });
+
+describe("an answer before a read", () => {
+  it("is none for what is no regular file, a folder or a pipe, which is never waited for", async () => {
+    await inFolder(async (root) => {
+      put(root, "package.json", "{}");
+      mkdirSync(join(root, "folder.ts"));
+      if (process.platform !== "win32") execFileSync("mkfifo", [join(root, "pipe.ts")]);
+      for (const name of ["folder.ts", "pipe.ts", "missing.ts"]) {
+        const event = { session_id: "s", cwd: root, tool_name: "Read", tool_use_id: name };
+        const input = { ...event, hook_event_name: "PreToolUse", tool_input: { file_path: join(root, name) } };
+        assertEquals(await answer(input, setup()), undefined, name);
+      }
+      assertEquals(readdirSync(root).sort().filter((name) => name.startsWith(".")), []);
+    });
+  });
+});
 
 describe("an answer after a read", () => {
   it("tells of a read that was cut also where nothing else of it can be found out", async () => {
