@@ -189,6 +189,23 @@ describe("a tool that is wrapped", () => {
     }));
 });
 
+describe("calls of one step at once", () => {
+  it("are all held against its messages once: none takes the others for gone", () =>
+    guarding(async ({ waymark, path }) => {
+      const session = createSession(), messages = [{ role: "user", content: "Go." }];
+      const waiting = Promise.withResolvers<void>();
+      const execute = async (input: Input, _: unknown) => (await waiting.promise, linesOf(input));
+      const read = aiTool({ execute }, waymark, { ...plain, session });
+      session.nextTurn();
+      const both = [1, 101].map((offset, at) =>
+        read.execute({ path, offset, limit: 100 }, info(`c${at}`, { messages }))
+      );
+      waiting.resolve();
+      await Promise.all(both);
+      assertEquals(session.coverage(path)?.seen, [{ start: 1, end: 200 }]);
+    }));
+});
+
 describe("a tool set that is wrapped", () => {
   it("is a record of the same kind, in which the read tools alone are others", () =>
     guarding(async ({ waymark, path, notices }) => {

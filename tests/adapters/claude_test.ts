@@ -275,6 +275,31 @@ describe("a Read between hooks", () => {
 describe("lines shown before", () => {
   const asked: WaymarkOptions = { rereadGuard: true };
 
+  it("are forgotten with their conversation, where so many are to be remembered and no more", async () => {
+    for (const [max, isHeld] of [[1, false], [2, true]] as const) {
+      await inHost(
+        async ({ root, read, endTurn }) => {
+          const path = put(root, "a.ts", code(100));
+          for (const session_id of ["one", "two"]) {
+            await read({ file_path: path }, { session_id });
+            await endTurn({ session_id });
+          }
+          const { text } = await read({ file_path: path }, { session_id: "one" });
+          assertEquals(text.includes("[waymark reference"), isHeld);
+        },
+        asked,
+        { max },
+      );
+    }
+  });
+
+  it("are waited for as long as the options say, 90 seconds by default", () => {
+    for (const [options, seconds] of [[{}, 90], [{ timeout: 7 }, 7]] as const) {
+      const { PreToolUse, PostToolUse } = claudeHooks({ middleware: (call, next) => next(call) }, options);
+      assertEquals([PreToolUse[0].timeout, PostToolUse[0].timeout], [seconds, seconds]);
+    }
+  });
+
   it("are shown again by default, and that is said once", async () => {
     const notices: string[] = [];
     await inHost(async ({ root, read, endTurn }) => {

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { type OpencodeHooks, opencodeHooks, piExtension, type PiOptions } from "@waymark/waymark/adapters/hooks";
 import { createSession, createWaymark, dialects, type Middleware, type WaymarkOptions } from "@waymark/waymark";
 import { describe, it } from "node:test";
+import { keep, rewrite } from "../../src/adapters/hooks/host_reads.ts";
 
 // deno-lint-ignore no-explicit-any -- events and arguments of hosts
 type Json = any;
@@ -24,6 +25,20 @@ function over(files: Record<string, string> = FILES, options: WaymarkOptions = {
 function lines(path: string, { offset = 1, limit = 2000 }: Json): string {
   return FILES[path]!.split("\n").slice(offset - 1, offset - 1 + limit).join("\n");
 }
+
+describe("what hosts with hooks have in common", () => {
+  it("makes arguments what they became in place, without what is no longer among them", () => {
+    const args = { path: "a.ts", start: 1, end: 900 };
+    rewrite(args, { path: "a.ts", end: 200 });
+    assertEquals(args, { path: "a.ts", end: 200 } as Json);
+  });
+
+  it("knows so many calls and conversations at once, the latest", () => {
+    const known = new Map<string, number>();
+    for (const [at, key] of ["a", "b", "a", "c", "d"].entries()) keep(known, [key, at], 3);
+    assertEquals([...known], [["a", 2], ["c", 3], ["d", 4]]);
+  });
+});
 
 describe("piExtension()", () => {
   /** pi's events, as it calls them, and what it would hand to the tool. */

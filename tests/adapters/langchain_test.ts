@@ -477,6 +477,21 @@ describe("what a conversation was shown", () => {
     for (const text of shown) assertStringIncludes(text as string, "function f60(");
   });
 
+  it("by several calls of one message is all held: none takes the others for gone", async () => {
+    const session = createSession(),
+      hooks = guarded({ session }),
+      asks = [1, 11].map((offset) => ({
+        id: `c${offset}`,
+        name: "read_file",
+        args: { path: "/short.ts", offset, limit: 10 },
+      }));
+    const messages: unknown[] = [{ id: "first" }], state = { messages };
+    await hooks.wrapModelCall({ messages: [...messages], state }, () => "asked");
+    messages.push({ type: "ai", content: "", tool_calls: asks });
+    for (const toolCall of asks) await hooks.wrapToolCall({ toolCall, state }, read);
+    assertEquals(session.coverage("/short.ts")?.seen, [{ start: 1, end: 20 }]);
+  });
+
   it("of two equal calls at once is no reason for a reference", async () => {
     const hooks = guarded(), state = { messages: [{ id: "first" }] };
     await hooks.wrapModelCall({ messages: [], state }, () => "asked");

@@ -18,7 +18,7 @@ import process from "node:process";
 import { describe, it } from "node:test";
 import { renderDigest } from "../../src/tool_use/frame.ts";
 import { openLedger } from "../../src/tool_use/ledger.ts";
-import { loadSummaries, readLedger } from "../../src/tool_use/load.ts";
+import { loadSession, loadSummaries, readLedger } from "../../src/tool_use/load.ts";
 import { MAX_LINE_BYTES, parseRow } from "../../src/tool_use/rows.ts";
 import type { DigestRow } from "../../src/tool_use/types.ts";
 import { inFolder, put } from "../support.ts";
@@ -61,6 +61,7 @@ describe("loadSummaries()", () => {
       assertEquals([...await loadSummaries(root, "A session/1")], ok.map((row) => [row.callId, row]));
       assertEquals(await Array.fromAsync(readLedger(root, "A session/1")), [...ok, ...others]);
       assertEquals((await loadSummaries(root, "A session/2")).size, 0);
+      assertEquals(await loadSession(root, "A session/2"), { summaries: new Map(), failed: 0 });
     }));
 
   it("is empty where there is nothing, and makes nothing", () =>
