@@ -771,6 +771,17 @@ describe("what is never recorded", () => {
       assertEquals(calls.length, 3);
     }));
 
+  it("an equal read beside one that a reference answered, in one parallel batch: the host may keep either result", () =>
+    talking(async ({ folder, session, read }) => {
+      put(folder, "a.ts", TEXT);
+      session.nextTurn();
+      await read({ path: "a.ts" }, { callId: "c1" });
+      session.nextTurn();
+      const [one, other] = await Promise.all(["c2", "c3"].map((callId) => read({ path: "a.ts" }, { callId })));
+      assert(isReference(one!) && other === TEXT);
+      assertEquals(session.toJSON().given.map(({ callId }) => callId), ["c1"]);
+    }));
+
   it("reads by scripts, which get what was shown before as any other text", () =>
     talking(async ({ folder, session, read }) => {
       put(folder, "a.ts", TEXT);

@@ -74,6 +74,9 @@ describe("anthropicTools()", () => {
       [asked],
     );
     assertEquals(await paths({ ...own, input_schema: schema("path") }, { file_path: "a.ts" }), []);
+    for (const field of ["file_path", "view_range"]) {
+      assertEquals(await paths({ ...own, input_schema: schema(field) }, { file_path: "a.ts" }), []);
+    }
     assertEquals(await paths({ ...own, name: "write" }, { file_path: "a.ts" }), []);
   });
 

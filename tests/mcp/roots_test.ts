@@ -230,6 +230,25 @@ describe("a client's answer", () => {
     }));
 });
 
+describe("a client that says something nobody understands, and then names no folders", () => {
+  for (const isGarbled of [false, true]) {
+    it(
+      isGarbled ? "may read nothing: it may have been its folders" : "may, where all was understood, read as before",
+      () => {
+        const ready = Promise.withResolvers<void>();
+        const list = () => ready.promise.then(() => Promise.reject(new Error("gone")));
+        return serve({ list }, async ({ client, read, refused }) => {
+          // deno-lint-ignore no-explicit-any -- no message of the protocol
+          if (isGarbled) await client.transport!.send({ jsonrpc: "2.0", id: 99, said: "folders" } as any);
+          ready.resolve();
+          if (isGarbled) assertStringIncludes(await refused("short.ts"), "no folder may be read");
+          else assertEquals((await read("short.ts")).length, 1);
+        });
+      },
+    );
+  }
+});
+
 describe("the folders of a server", () => {
   /** Two projects in one folder, each with a file. */
   const prepare = (folder: string) => {

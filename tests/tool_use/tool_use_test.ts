@@ -37,6 +37,31 @@ const always = () => "A digest.";
 const large = output();
 
 describe("toolUseSummary()", () => {
+  it("has the defaults that are written: 4096 bytes, 200 calls, 200 digests, 4 calls at once", async () => {
+    await withDigests(always, {}, async ({ digests, model }) => {
+      for (let call = 1; call <= 201; call++) {
+        digests.accept({ callId: `c${call}`, tool: "bash", result: "x".repeat(4096) });
+      }
+      digests.accept({ callId: "small", tool: "bash", result: "x".repeat(4095) });
+      digests.accept({ callId: "excluded", tool: "structured_output", result: large });
+      await digests.settled();
+      assertEquals([model.calls.length, digests.summaries().size], [200, 200]);
+      assertEquals(digests.stats().skipped, { budget: 1, small: 1, excluded: 1 });
+    });
+    await withDigests(always, { maxCallsPerSession: Infinity }, async ({ digests, model }) => {
+      for (let call = 1; call <= 201; call++) digests.accept({ callId: `c${call}`, tool: "bash", result: large });
+      await digests.settled();
+      assertEquals([model.calls.length, digests.summaries().size, digests.summaries().has("c1")], [201, 200, false]);
+    });
+    const model = slowModel();
+    await withDigests([], { model }, async ({ digests }) => {
+      for (let call = 1; call <= 6; call++) digests.accept({ callId: `c${call}`, tool: "bash", result: large });
+      await until(() => model.calls.length >= 4);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      assertEquals([model.calls.length, digests.stats().underWay], [4, 6]);
+    });
+  });
+
   it("digests a large result once, beside the run, and tells of it", async () => {
     await withDigests(["3 tests fail in src/a.ts."], {}, async ({ digests, model, events }) => {
       digests.accept({ callId: "c1", tool: "bash", result: large });
