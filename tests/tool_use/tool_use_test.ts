@@ -740,6 +740,14 @@ describe("when: pressure", () => {
   const asked = (model: { calls: readonly Parameters<typeof sent>[0][] }): string[] =>
     model.calls.map((call) => /tool: (\S+)/.exec(sent(call))![1]!);
 
+  it("is at 0.6 of the window where nobody says another share", async () => {
+    await withDigests(always, { when: "pressure" }, async ({ digests }) => {
+      digests.accept({ callId: "c1", tool: "bash", result: large });
+      await digests.settled();
+      assertEquals([0.599, 0.6].map((share) => digests.relieve({ share })), [0, 1]);
+    });
+  });
+
   it("makes no call before the window fills up, then digests what is still in it, oldest first", async () => {
     await withDigests(always, { ...pressure, maxConcurrentCalls: 1 }, async ({ digests, model }) => {
       for (const callId of ["a", "b", "c", "d"]) digests.accept({ callId, tool: callId, result: large });
