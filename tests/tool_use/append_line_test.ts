@@ -87,18 +87,18 @@ describe("appendLine()", () => {
 
   it("is not written again where others wrote whole lines right before and right after it", () =>
     inFolder(async (folder) => {
-      for (const start of ["", "first\n"]) {
+      for (const [start, before] of [["", "before\n"], ["first\n", "before\n"], ["", ""], ["first\n", ""]] as const) {
         writeFileSync(`${folder}/a`, start);
         const { open, counts } = faulty((file, path) => ({
           async write(bytes) {
-            appendFileSync(path, "before\n");
+            appendFileSync(path, before);
             const written = await file.write(bytes);
             appendFileSync(path, "behind, tor");
             return written;
           },
         }));
         await appendLine(`${folder}/a`, bytes("second\n"), open);
-        assertEquals([read(`${folder}/a`), counts.writes], [`${start}before\nsecond\nbehind, tor`, 1]);
+        assertEquals([read(`${folder}/a`), counts.writes], [`${start}${before}second\nbehind, tor`, 1]);
       }
     }));
 
