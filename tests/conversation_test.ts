@@ -285,6 +285,19 @@ describe("a conversation's coverage of a file", () => {
     }));
 });
 
+describe("the results that hold a range together", () => {
+  it("are those with lines of it, and none beside it", () => {
+    const conversation = begin();
+    for (const start of [1, 11, 21, 31]) {
+      conversation.nextTurn();
+      conversation.record(gift(start, start + 9));
+    }
+    conversation.nextTurn();
+    assertEquals(spans(conversation.resident(asks(11, 30))), [[11, 20], [21, 30]]);
+    assertEquals(spans(conversation.resident(asks(10, 11))), [[1, 10], [11, 20]]);
+  });
+});
+
 describe("other versions of a file", () => {
   it("are those of which lines are held, the latest first", () => {
     const conversation = begin();

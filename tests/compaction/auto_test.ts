@@ -138,6 +138,15 @@ describe("the mode auto", () => {
     assertEquals([await used(5_900), await used(600)], ["fork", "standalone"]);
   });
 
+  it("knows nothing of the share of a conversation that was dropped", async () => {
+    const { summarizing, summarize } = setUp({ callMode: "auto", prices: PRICES });
+    summarizing.noteRequestSent(REQUEST);
+    summarizing.noteUsage({ input: 5_400, cacheRead: 600, cacheWrite: 0 });
+    summarizing.reset();
+    summarizing.noteRequestSent(REQUEST);
+    assertEquals((await summarize(SPAN, 3_000)).call.modeUsed, "fork");
+  });
+
   it("learns from forks that missed: the next one is declined", async () => {
     const missed = {
       text: "Notes.",

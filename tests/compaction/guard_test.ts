@@ -100,6 +100,8 @@ describe("the guard", () => {
     assertEquals([guard.foundFloor("a"), guard.foundFloor("a"), guard.foundFloor("b")], [true, false, true]);
     guard.leftFloor("a");
     assertEquals([guard.foundFloor("a"), guard.foundFloor("b")], [true, false]);
+    guard.reset();
+    assertEquals([guard.foundFloor("a"), guard.foundFloor("b")], [true, true], "another conversation has its own");
   });
 
   it("bounds the number of summaries by turns and by growth, whatever usage does", () => {
