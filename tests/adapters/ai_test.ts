@@ -613,6 +613,17 @@ describe("steps within a budget", () => {
     prepareStep({ messages: [bytes(1), bytes(2)], steps: [] });
     assertEquals(compactor.history().length, 2);
     assertEquals(prepareStep({ messages: [bytes(3), bytes(2)], steps: [] }).messages, [bytes(3), bytes(2)]);
+    prepareStep({ messages: [bytes(3), bytes(2, 9)], steps: [] });
+    assertEquals(compactor.history(), [bytes(3), bytes(2, 9)]);
+  });
+
+  it("go on where another prepareStep of the same compactor left off", () => {
+    const compactor = made(), all = ["a", "b", "c"].map(user);
+    for (const count of [2, 3]) {
+      const messages = all.slice(0, count);
+      assertEquals(aiPrepareStep(compactor)({ messages, steps: [] }).messages, messages);
+    }
+    assertEquals(compactor.history(), all);
   });
 
   it("go out as they are where the compactor fails at them", () => {
