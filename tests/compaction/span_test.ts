@@ -41,6 +41,14 @@ describe("a span", () => {
     assertEquals(selectSpan(line, { excess: 100, protectedRecent: 0.3 })?.sequence, [1, 2]);
   });
 
+  it("nor by the size of a system prompt or of a summary, which stay anyway", () => {
+    const rounds: Word[] = [["call a", 10], ["result a", 90], ["call b", 10], ["result b", 90], ["human", 1]];
+    for (const what of ["system", "summary"]) {
+      const line = lineOf([[what, 650], ...rounds]);
+      assertEquals(selectSpan(line, { excess: 100, protectedRecent: 0.3 })?.sequence, [1, 2], what);
+    }
+  });
+
   it("leaves what a person wrote last, and takes closed rounds after it", () => {
     const rounds = ["human", "call a", "result a", "call b", "result b", "call c", "result c", "call d", "result d"];
     assertEquals(spanOf(rounds, 30), [1, 4]);
