@@ -9,7 +9,7 @@ import { attempting } from "../errors.ts";
 const attempt = attempting();
 
 /** Names hosts give to paths, and to commands that hold some. */
-const PATHS = /(?:path|file|file_?name|uri|url)s?$|^(?:target|source|src|location|resource|include|glob)$/i;
+const PATHS = /(?:path|file|file_?name|uri|url)s?$|^(?:target|source|src|location|resource|include|glob)s?$/i;
 const COMMANDS = /^(?:(?:shell_?)?commands?|command_?line|cmd|bash|script|code|args|argv)$/i;
 
 /** No path is longer, in UTF-16 code units. */

@@ -22,7 +22,7 @@ describe("the paths of a tool call", () => {
         "input_file",
         "file_name",
         "url",
-        ...["target", "source", "src", "location", "resource", "include", "glob"],
+        ...["target", "source", "src", "location", "resource", "include", "glob"].flatMap((name) => [name, `${name}s`]),
       ]
     ) {
       assertEquals(isSecret({ [name]: "/home/me/project/.env.local" }), true, name);
