@@ -1029,10 +1029,15 @@ describe("files that instruct an agent", () => {
       assert(INSTRUCTION_FILES.includes("agents.md"));
     }));
 
-  it("are exempt behind a link with another name too", () =>
+  it("are exempt by their own name and by that of a link to them, however it is given", () =>
     talking(async ({ folder, read }) => {
       symlinkSync(put(folder, "AGENTS.md", TEXT), join(folder, "notes.md"));
-      for (let at = 0; at < 3; at++) assertEquals(await read({ path: "notes.md" }), TEXT);
+      symlinkSync(put(folder, "rules.txt", TEXT), join(folder, "CLAUDE.md"));
+      for (const name of ["AGENTS.md", "notes.md", "CLAUDE.md"]) {
+        for (const path of [name, join(folder, name)]) {
+          for (let at = 0; at < 3; at++) assertEquals(await read({ path }), TEXT, path);
+        }
+      }
     }));
 
   it("are those of the host's own list where it gives one", () =>
