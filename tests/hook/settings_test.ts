@@ -1,6 +1,6 @@
 import { describe, it } from "node:test";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { commandOf, programOf } from "../../src/hook/settings.ts";
+import { commandOf, programOf, settingsOf } from "../../src/hook/settings.ts";
 
 const plain = { options: [], deadlineMs: 10_000 } as const;
 
@@ -24,6 +24,21 @@ describe("the program of the hook", () => {
       programOf(url, { runtime: "node", isOther: true, folder: undefined }),
       "./node_modules/@waymark/waymark/src/hook.js",
     );
+  });
+});
+
+describe("the settings", () => {
+  it("run it at every event it takes part in, of Read alone where there is a tool, and wait longer than it takes", () => {
+    const facts = { options: [], program: "/hook.js", runtime: "node", deadlineMs: 10_500 } as const;
+    const { hooks } = JSON.parse(settingsOf(facts)), hook = { type: "command", command: commandOf(facts), timeout: 21 };
+    const reads = [{ matcher: "Read", hooks: [hook] }], all = [{ hooks: [hook] }];
+    assertEquals(hooks, {
+      PreToolUse: reads,
+      PostToolUse: reads,
+      PostToolUseFailure: reads,
+      PreCompact: all,
+      SessionEnd: all,
+    });
   });
 });
 
