@@ -17,6 +17,14 @@ export const compactionMutations: readonly Mutation[] = [
       "a fork on the wire > of a request that is marked as a whole reads all of it and writes nothing: the mark stays on its last block (five minutes)",
   },
   {
+    guarantee: "a request that forces a tool call is not forked",
+    file: "src/compaction/fork.ts",
+    from: 'mode === "required" || !FREE.has(type)',
+    to: 'mode === "required" || ["any", "tool", "function"].includes(String(type))',
+    test: "compaction/summarize_test.ts",
+    named: 'where the last request forces a tool call: {"type":"file_search"}: told once, counted every time',
+  },
+  {
     guarantee: "a fork has at most four marks for the cache",
     file: "src/compaction/prefix.ts",
     from: "countMarks(pinned) > MOST_MARKS ? undefined : pinned;",

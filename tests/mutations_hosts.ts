@@ -57,6 +57,22 @@ export const hostMutations: readonly Mutation[] = [
     named: "is shortened, and no hook decides about a permission",
   },
   {
+    guarantee: "the hooks for Claude put nothing in the place of lines that are only annotated",
+    file: "src/adapters/claude.ts",
+    from: "replaces && index === 0 ?",
+    to: "index === 0 ?",
+    test: "adapters/claude_test.ts",
+    named: "has its map in as many parts as Claude Code hands on whole, in order, and each once",
+  },
+  {
+    guarantee: "two runs that pass for one conversation do not take what the other was shown for theirs",
+    file: "src/adapters/langchain.ts",
+    from: "    if (last && !last.endsLike(before)) return undefined;\n",
+    to: "",
+    test: "adapters/langchain_test.ts",
+    named: "is not taken from it by a later call of one message either, nor by one that stands in no message",
+  },
+  {
     guarantee: "a read whose call cannot be kept is not shortened",
     file: "src/hook/answer.ts",
     from: "    if (!await state.put(callName(input, callId), JSON.stringify({ version: 1, args }))) continue;\n",

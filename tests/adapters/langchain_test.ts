@@ -459,19 +459,21 @@ describe("what a conversation was shown", () => {
   });
 
   it("is not taken from it by a later call of one message either, nor by one that stands in no message", async () => {
-    const hooks = guarded(), first = { type: "human", id: "first", content: "go" }, args = { path: "/short.ts" };
-    const [one, other] = [talk(hooks), talk(hooks)];
+    const hooks = guarded(), run = inThread("T"), args = { path: "/short.ts" };
+    const first = { type: "human", id: "first", content: "go" };
+    const [one, other] = [talk(hooks, run), talk(hooks, run)];
     for (const { messages } of [one, other]) messages[0] = first;
     const shown: unknown[] = [];
     await other.turn({}, async () => {
       const reading = async (id: string, args: object) => {
         const toolCall = { id, name: "read_file", args: { ...args } };
-        return (await hooks.wrapToolCall({ state: { messages: other.messages }, toolCall }, read)).content;
+        return (await hooks.wrapToolCall({ ...run, state: { messages: other.messages }, toolCall }, read)).content;
       };
+      other.messages.unshift({ id: "zero" }); // put in since the request: the state is looked at
       await reading("c1", { path: "/long.ts", limit: 5 });
       await one.turn(args);
       await one.turn({ path: "/long.ts", limit: 5 });
-      for (const id of ["c1", "elsewhere"]) shown.push(await reading(id, args));
+      for (const id of ["elsewhere", "c1"]) shown.push(await reading(id, args));
       return new ToolMessage({ content: "done", tool_call_id: "c1" });
     }, "bash");
     for (const text of shown) assertStringIncludes(text as string, "function f60(");
