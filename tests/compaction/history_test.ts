@@ -57,10 +57,19 @@ describe("a history", () => {
     history.append([messageOf("answer 2")]);
     assertEquals(history.line.map(({ sequence }) => sequence), [3, 2, 4]);
     history.clear();
-    assertEquals([history.tokens, history.line, history.given(), [...history.shared]], [0, [], [], []]);
+    assertEquals([history.tokens, history.line, history.given()], [0, [], []]);
     history.append([messageOf("human 1")]);
     assertEquals(history.line.map(({ sequence }) => sequence), [5]);
     assertEquals(history.given().length, 1);
+  });
+
+  it("knows ids that several calls have, and none of them once it is cleared", () => {
+    const history = historyFrom("call a", "result a", "call a", "result a", "call b");
+    assertEquals([...history.shared], ["a"]);
+    history.clear();
+    assertEquals([...history.shared], []);
+    history.append(["call a", "result a"].map(messageOf));
+    assertEquals([...history.shared], []);
   });
 
   it("puts a summary where its span stood, and counts its tokens", () => {
