@@ -489,6 +489,7 @@ describe("what a conversation was shown", () => {
       }));
     const messages: unknown[] = [{ id: "first" }], state = { messages };
     await hooks.wrapModelCall({ messages: [...messages], state }, () => "asked");
+    messages.unshift({ id: "zero" }); // put in since the request: the state is looked at
     messages.push({ type: "ai", content: "", tool_calls: asks });
     for (const toolCall of asks) await hooks.wrapToolCall({ toolCall, state }, read);
     assertEquals(session.coverage("/short.ts")?.seen, [{ start: 1, end: 20 }]);

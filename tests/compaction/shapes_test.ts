@@ -248,6 +248,25 @@ describe("a message", () => {
   });
 });
 
+describe("a result in a form that is not of the shape", () => {
+  const shape = chooseShape("anthropic"), isUnknown = (message: HostMessage) => shape.facts(message).isUnknown === true;
+  const isNoticed = (message: HostMessage) => isUnknown(message) || shape.facts(message).answers.includes("c1");
+
+  it("is told of under whatever names hosts give to its call's id and to what it holds", () => {
+    for (const id of ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "callId", "toolUseId"]) {
+      for (const content of ["content", "output", "result", "response"]) {
+        const part = { type: "other", [id]: "c1", [content]: "out" };
+        assert(isNoticed({ role: "user", content: [part] }), `${id} ${content}`);
+        assert(isUnknown({ role: "user", content: "x", parts: [part] }), `${id} ${content} in parts`);
+      }
+      assert(!isUnknown({ role: "user", content: [{ type: "text", text: "x", [id]: "c1" }] }), `${id} alone`);
+    }
+    for (const within of ["functionResponse", "toolResponse", "toolResult", "toolInvocation"]) {
+      assert(isUnknown({ role: "user", content: [{ [within]: { name: "read", output: "out" } }] }), within);
+    }
+  });
+});
+
 describe("results", () => {
   for (const { name, shape, say } of HOSTS) {
     const [message] = say({ role: "user", results: [["c1", "one"]] });
