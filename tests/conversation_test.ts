@@ -443,6 +443,7 @@ describe("equal reads", () => {
     const conversation = begin(), before = conversation.ask(call());
     conversation.reset();
     const one = conversation.ask(call());
+    assert(one !== before && !one.isVoid, "the first one after a reset is the first");
     conversation.answered(call(), before);
     assert(conversation.ask(call()) === one && one.isVoid);
   });

@@ -260,6 +260,18 @@ describe("a file that changed, or only seems to have", () => {
       assert(isReference(await read({ path: "a.php" })));
     }));
 
+  it("is told of with the lines it has now, not with those it had", () =>
+    talking(async ({ folder, session, read }) => {
+      for (const lines of [60, 80, 40]) {
+        const text = `${code(lines)}\n`;
+        put(folder, "a.ts", text);
+        session.nextTurn();
+        assertEquals(await read({ path: "a.ts" }), text);
+        session.nextTurn();
+        assertStringIncludes(await read({ path: "a.ts" }), ` lines 1-${lines} of ${lines} are unchanged`);
+      }
+    }));
+
   it("is as it was where only its time changed, forwards, backwards or to 1970", () =>
     talking(async ({ folder, read, calls }) => {
       const path = put(folder, "a.ts", TEXT);

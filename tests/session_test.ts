@@ -75,6 +75,23 @@ describe("createSession()", () => {
       assert((await resumed.read({ path: "b.ts" })).startsWith("[waymark reference"));
     }));
 
+  it("takes up the maps that were given", () => {
+    const first = createSession() as Conversation, text = "[waymark map: x]\n[end of waymark map]";
+    first.record({
+      kind: "map",
+      file: "/a.ts",
+      path: "a.ts",
+      hash: "h",
+      lines: 900,
+      start: 0,
+      end: 0,
+      text,
+      callId: "c1",
+    });
+    const session = createSession({ state: JSON.parse(JSON.stringify(first)) }) as Conversation;
+    assertEquals([session.toJSON(), session.mapOf("/a.ts", "h")?.text], [first.toJSON(), text]);
+  });
+
   it("does not trust a state about the file: what changed since is served", () =>
     inFolder(async (folder) => {
       put(folder, "a.ts", TEXT);

@@ -63,6 +63,13 @@ describe("a history", () => {
     assertEquals(history.given().length, 1);
   });
 
+  it("takes an answer of the model's for no summary, though it begins like one", () => {
+    const text = renderSummary("Notes.", { messages: 3 });
+    const history = new History({ shape: anthropicShape });
+    history.append([{ role: "assistant", content: text }, { role: "user", content: text }]);
+    assertEquals(history.line.map(({ kind }) => kind), ["message", "summary"]);
+  });
+
   it("knows ids that several calls have, and none of them once it is cleared", () => {
     const history = historyFrom("call a", "result a", "call a", "result a", "call b");
     assertEquals([...history.shared], ["a"]);

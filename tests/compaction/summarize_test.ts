@@ -372,6 +372,21 @@ describe("a fork is made", () => {
     }
   });
 
+  it("and leaves no time to be waited for, nor does one that fell back", async () => {
+    for (const options of [{}, answering(new Error("socket hang up"))]) {
+      const waits = new Set<AbortSignal>();
+      const sleep = (_: number, signal?: AbortSignal) =>
+        new Promise<void>((_, reject) => {
+          waits.add(signal!);
+          signal!.addEventListener("abort", () => (waits.delete(signal!), reject(signal!.reason)));
+        });
+      const set = setUp({ ...options, clock: { now: () => 0, sleep } });
+      noting(REQUEST)(set);
+      await set.summarize();
+      assertEquals(waits.size, 0);
+    }
+  });
+
   it("and said what it was: prefix, usage, mode", async () => {
     const set = setUp();
     noting(REQUEST)(set);
