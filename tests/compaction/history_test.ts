@@ -412,6 +412,14 @@ describe("a call that nobody answers any more", () => {
 });
 
 describe("a result of no call", () => {
+  it("is told in words beside one of a call that waits, which has that one result", () => {
+    const history = historyFrom("human 1", "call y", "result x,y");
+    assertEquals(history.line.flatMap(({ facts }) => facts.answers), ["y"]);
+    const text = history.line.map(({ facts }) => facts.text).join("\n");
+    assertStringIncludes(text, "the result of the tool call x, told here");
+    assert(!text.includes(NO_RESULT));
+  });
+
   for (const { name, shape, say } of HOSTS) {
     it(`is told in words: ${name}`, () => {
       const messages = say({ role: "user", results: [["lost", "what it found"]] });
