@@ -345,6 +345,28 @@ describe("noteRequest()", () => {
   });
 });
 
+describe("results in several messages of a request", () => {
+  it("are all there, none of them taken for a compaction", () =>
+    inFolder(async (folder) => {
+      const session = createSession(), waymark = createWaymark({ cache: false, session });
+      const read = { name: "read", run: (_: { path: string; offset: number; limit: number }, _context: unknown) => "" };
+      const path = put(folder, "a.ts", `${code(20)}\n`), lines = `${code(20)}\n`.split(/(?<=\n)/);
+      read.run = ({ offset, limit }) => lines.slice(offset - 1, offset - 1 + limit).join("");
+      const guarded = anthropicTool(read, waymark), messages: object[] = [{ role: "user", content: "Go." }];
+      for (const [id, offset] of [["t1", 1], ["t2", 11]] as const) {
+        noteRequest({ messages }, { session });
+        const content = await guarded.run({ path, offset, limit: 10 }, { toolUse: { id } });
+        messages.push(
+          { role: "assistant", content: [{ type: "tool_use", id, name: "read", input: { path } }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] },
+        );
+      }
+      noteRequest({ messages }, { session });
+      assertEquals(session.coverage(path)?.seen, [{ start: 1, end: 20 }]);
+      await waymark.close();
+    }));
+});
+
 describe("followRunner()", () => {
   /** A runner of three requests, whose loop body may change the messages of the next. */
   class Runner {

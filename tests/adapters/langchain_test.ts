@@ -415,10 +415,13 @@ describe("what a conversation was shown", () => {
     }
   });
 
-  it("is given again, though it stands in every request, where no conversation is to be kept", async () => {
-    const own = talk(guarded({ session: false }), inThread("one"));
-    for (let turn = 0; turn < 3; turn++) {
-      assertStringIncludes((await own.turn({ path: "/short.ts" })).content as string, "function f60(");
+  it("is given again, though it stands in every request, where no conversation is to be kept or told", async () => {
+    const off = talk(guarded({ session: false }), inThread("one")), nameless = talk(guarded());
+    nameless.messages[0] = { type: "human", content: "go" };
+    for (const own of [off, nameless]) {
+      for (let turn = 0; turn < 3; turn++) {
+        assertStringIncludes((await own.turn({ path: "/short.ts" })).content as string, "function f60(");
+      }
     }
   });
 
