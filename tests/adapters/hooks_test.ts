@@ -187,6 +187,7 @@ describe("piExtension()", () => {
     const messages = [{ role: "toolResult", toolCallId, content }];
     await emit("session_before_fork", {}, of("one"));
     await emit("session_start", { reason: "fork" }, of("two"));
+    await emit("session_before_fork", {}, of("one")); // and no fork came of it
     await emit("session_start", { reason: "new" }, of("three"));
     await emit("session_start", { reason: "fork" }, of("four")); // of what is not known
     const read2 = async (id: string) => {
