@@ -940,6 +940,15 @@ describe("close()", () => {
     await compactor[Symbol.asyncDispose]();
   });
 
+  it("as a disposal begins no more either, also where none was on its way", async () => {
+    const { compactor, chat, hand } = talk();
+    await compactor[Symbol.asyncDispose]();
+    chat(6);
+    compactor.view();
+    await settle();
+    assertEquals(hand.views.length, 0);
+  });
+
   it("as a disposal waits for what was on its way", async () => {
     const { compactor, chat, hand } = talk();
     chat(6);
