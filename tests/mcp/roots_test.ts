@@ -235,9 +235,10 @@ describe("a client that says something nobody understands, and then names no fol
     it(
       isGarbled ? "may read nothing: it may have been its folders" : "may, where all was understood, read as before",
       () => {
-        const ready = Promise.withResolvers<void>();
-        const list = () => ready.promise.then(() => Promise.reject(new Error("gone")));
+        const asked = Promise.withResolvers<void>(), ready = Promise.withResolvers<void>();
+        const list = () => (asked.resolve(), ready.promise.then(() => Promise.reject(new Error("gone"))));
         return serve({ list }, async ({ client, read, refused }) => {
+          await asked.promise;
           // deno-lint-ignore no-explicit-any -- no message of the protocol
           if (isGarbled) await client.transport!.send({ jsonrpc: "2.0", id: 99, said: "folders" } as any);
           ready.resolve();
