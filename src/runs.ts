@@ -51,7 +51,7 @@ export function createRuns(options: MapsOptions): Runs {
     file.hold(async (closed) => {
       const { signal, end } = createDeadline(timeoutMs, { signals: [state.stop, closed] });
       let release: (() => void) | undefined;
-      // Half of the time may go by before its turn: a request with less than the other half may be paid for in vain.
+      // Half of the time may go by before its turn: with less than the other half a request may be paid for in vain.
       const half = byModel ? performance.now() + timeoutMs / 2 : Infinity;
       const late = (cause?: unknown) => failureOf(file, cause, "timeout", `no turn within ${timeoutMs / 2000} s`);
       const makeInTurn = async (inner: AbortSignal): Promise<FileMap> => {
@@ -59,9 +59,9 @@ export function createRuns(options: MapsOptions): Runs {
         const leave = await turns.take(wait.signal).finally(wait.end).catch((cause) => {
           throw inner.aborted ? cause : late(cause);
         });
-        if (performance.now() > half) throw leave(), late(); // behind another process, or a stop
+        if (performance.now() > half) throw leave(), late(); // behind another process
         release = leave;
-        if (!state.insist) pauses.check(file.hash); // those before may have found out that it is of no use
+        if (!state.insist) pauses.check(file.hash); // those before may have found it of no use
         return await make(file, inner);
       };
       try {

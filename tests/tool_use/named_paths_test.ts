@@ -72,7 +72,7 @@ describe("the paths of a tool call", () => {
 
   it("are not taken from expressions, prose and content", () => {
     for (const word of ["process.env", "import.meta.env", "Deno.env", "deno.env", "Bun.env", "bun.env", "os.environ"]) {
-      assertEquals(pathsIn({ command: `grep -rn ${word} src` }), ["grep", "-rn", "src"], word);
+      assertEquals([...pathsIn({ command: `grep -rn ${word} src` }).paths], ["grep", "-rn", "src"], word);
     }
     for (const command of ["grep -rn process.env src", "grep import.meta.env.MODE .", "npm test", "echo environment"]) {
       assertEquals(isSecret({ command }), false, command);
