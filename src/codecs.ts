@@ -54,8 +54,8 @@ export const mcpCodec: Codec = {
 };
 
 /**
- * The default: strings, content blocks, MCP results, and any other plain object with a text (as `content` or the like), which
- * gets a field `annotation`.
+ * The default: strings, content blocks, MCP results, and any other plain object that holds a text or a list, which gets a field
+ * `annotation`.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export const autoCodec: Codec = {
     if (!given) return stringOrBlocks.annotate(result, annotations);
     const texts = textsOf(given);
     if (Array.isArray(texts[0])) return mcpCodec.annotate(given, annotations);
-    return texts.some(isString) ? withAnnotation(given, annotations) : result; // without one it may be a tool's refusal
+    return texts.some(isString) || holdsLines(given) ? withAnnotation(given, annotations) : result;
   },
   answer(annotation, like) {
     const given = fields(like);
@@ -114,10 +114,18 @@ export const fieldsCodec: Codec = {
 type Fields = Record<string, unknown>;
 
 /** Names hosts give to the text of a file in a result. */
-const TEXTS = ["content", "text", "output", "llmContent", "stdout", "contents", "data", "body", "result"];
+const TEXTS = ["content", "text", "output", "llmContent", "stdout"];
 
 function textsOf(given: Fields): unknown[] {
   return [...TEXTS.map((name) => given[name]), fields(given["file"])?.["content"]];
+}
+
+/** Whether there is a list in it or a text of several lines, which a refusal in a few fields has not. */
+function holdsLines(given: Fields, depth = 3): boolean {
+  return Object.values(given).some((value) =>
+    Array.isArray(value) || isString(value) && value.includes("\n") ||
+    depth > 0 && holdsLines(fields(value) ?? {}, depth - 1)
+  );
 }
 
 function isString(value: unknown): value is string {

@@ -11,7 +11,7 @@
 import type * as NodeFs from "node:fs";
 import type { Disk, FileFacts, ReadSourceOptions } from "./disk_types.ts";
 import { attempting, WaymarkError } from "./errors.ts";
-import { isWithin, parentOf } from "./paths.ts";
+import { parentOf } from "./paths.ts";
 
 /** The runtime's own globals, of which nothing may be touched before Deno was asked for. */
 const host = globalThis as unknown as { Deno?: typeof Deno; process: typeof import("node:process") };
@@ -22,8 +22,8 @@ export function disk(): Disk {
   return chosen ??= host.Deno?.version?.deno ? denoDisk(host.Deno) : nodeDisk(host.process.getBuiltinModule("node:fs"));
 }
 
-/** The longest path there is, and the most ways up in one. */
-const LONGEST = 4096, MOST_UPS = 64;
+/** The longest path there is. */
+const LONGEST = 4096;
 
 /** The real path of what there is of a path, with the names behind it; `undefined` behind a link that leads nowhere. */
 export function wayTo(path: string): string | undefined {
@@ -39,15 +39,6 @@ export function wayTo(path: string): string | undefined {
     }
   }
   return path;
-}
-
-/** Whether a path goes up from what lies neither in nor above one of the folders: where it leads would tell what is there. */
-export function strays(path: string, folders: readonly string[]): boolean {
-  const ups = [...path.slice(0, LONGEST).matchAll(/[\\/]\.\.(?![^\\/])/g)];
-  return ups.length > MOST_UPS || ups.some(({ index }) => {
-    const way = wayTo(path.slice(0, index));
-    return way === undefined || !folders.some((folder) => isWithin(way, folder) || isWithin(folder, way));
-  });
 }
 
 /** The real path where it can be had, also of what is not there yet; else the path as it was named. */

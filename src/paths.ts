@@ -49,11 +49,6 @@ export function pathKey(realPath: string, root: string | undefined, options: Pat
     : undefined;
 }
 
-/** Whether a path is a folder or lies in it. */
-export function isWithin(path: string, folder: string): boolean {
-  return pathKey(`${path}/x`, folder) !== undefined;
-}
-
 function segments(path: string, windows: boolean): string[] {
   const plain = windows ? path.replace(/^\\\\\?\\/, "").replaceAll("\\", "/").toLowerCase() : path;
   const names: string[] = [];

@@ -131,7 +131,7 @@ export function matches(path: string, globs: readonly string[]): boolean {
 function compile(globs: readonly string[]): RegExp {
   const anywhere: string[] = [], anchored: string[] = [];
   for (const glob of globs) (glob.startsWith("/") ? anchored : anywhere).push(translate(glob.replace(/^(\.\/)+/, "")));
-  return new RegExp(`(?:^|/)(?:${anywhere.join("|") || "(?!)"})$|^(?:${anchored.join("|") || "(?!)"})$`);
+  return new RegExp(`(?:^|/)(?:${anywhere.join("|") || "(?!)"})$|^(?:${anchored.join("|") || "(?!)"})$`, "s");
 }
 
 function translate(glob: string): string {

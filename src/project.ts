@@ -10,7 +10,7 @@
 import type { SummaryCache } from "./cache/types.ts";
 import { checkNumbers, oneLine, WaymarkError } from "./errors.ts";
 import type { FileFacts } from "./disk_types.ts";
-import { disk, readSource, realOr, sha256, strays, wayTo } from "./files.ts";
+import { disk, readSource, realOr, sha256, wayTo } from "./files.ts";
 import { lineWindow } from "./lines.ts";
 import { findRoot, pathKey, toDiskPath } from "./paths.ts";
 import { isSecretPath, looksBinary } from "./probe.ts";
@@ -80,14 +80,13 @@ export function createProject(options: ProjectOptions): Project {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it is a file that holds secrets`);
     }
   };
-  const fenced = (): readonly string[] =>
+  /** By the real path, also of what is not there: of what lies outside nothing is told. */
+  const refuseOutside = (path: string, real: string | undefined): void => {
     fences ??= (roots ?? []).flatMap((folder) => {
       const named = toDiskPath(folder, disk().cwd()) ?? (source && folder); // a source's names and links are its own
       return named === undefined ? [] : source ? named : realOr(named);
     });
-  /** By the real path, also of what is not there: of what lies outside nothing is told. */
-  const refuseOutside = (path: string, real: string | undefined): void => {
-    if (roots && !fenced().some((folder) => real !== undefined && pathKey(real, folder) !== undefined)) {
+    if (roots && !fences.some((folder) => real !== undefined && pathKey(real, folder) !== undefined)) {
       throw new WaymarkError(
         "not-allowed",
         `Cannot summarize ${path}: it does not lie in the folders this host allows`,
@@ -122,7 +121,6 @@ export function createProject(options: ProjectOptions): Project {
       if (!reals.has(absolute)) refuseSecret(path, absolute); // what is remembered was not refused
       const closed = closing.signal;
       if (source) return refuseOutside(path, absolute), { path, real: absolute, closed };
-      if (roots && strays(absolute, fenced())) refuseOutside(path, undefined);
       let facts: FileFacts, real: string;
       try {
         facts = disk().stat(absolute);

@@ -14,6 +14,7 @@ import type { GuardParts, ReadGuardOptions, Shortened, ShortenedCall, Told } fro
 import { countLines, lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason } from "./maps.ts";
 import { checkNames, guardsName, matches } from "./probe.ts";
+import { toDiskPath } from "./paths.ts";
 import { createProject } from "./project.ts";
 import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
@@ -166,7 +167,10 @@ export function guardReads(parts: GuardParts): Middleware {
 
     const { file, real, given, read } = long;
     // By any link or relative path, too.
-    if (file && (matches(file.key, exclude) || matches(real, anchored))) return await next(call);
+    const named = toDiskPath(path, call.cwd) ?? path;
+    if (file && (matches(file.key, exclude) || matches(real, anchored) || matches(named, anchored))) {
+      return await next(call);
+    }
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
       return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);
@@ -197,7 +201,7 @@ export function guardReads(parts: GuardParts): Middleware {
     const shortened = parsed && parsed.map.regions.length > 0;
     const outcome = shortened ? await cap(call, long, whole(parsed.map, false), next) : await next(call);
     const { text, again } = outcome,
-      isRead = !map || text === undefined || await shownOf(text, long).catch(() => 0) > 0;
+      isRead = !map || !again && (text === undefined || await shownOf(text, long).catch(() => 0) > 0);
     const notice = failed(path, error, { ...isRead && map, shortened: shortened && !again }); // a refusal gets no prose
     return outcome.failed && !again ? outcome : annotated(outcome, notice);
   };

@@ -211,12 +211,20 @@ describe("any other object", () => {
 
   it("that holds no text is left alone: it may be a tool's own word that it refused", () => {
     const refusals = [{ error: "denied" }, { ok: false, message: "denied" }, { content: null, error: "denied" }, {}];
-    for (const result of [...refusals, { file: { path: "a.ts" }, lines: ["a"] }]) {
+    for (const result of [...refusals, { error: { code: "EACCES", path: "a.ts" } }]) {
       assertStrictEquals(autoCodec.annotate(result, [map]), result);
       assertStrictEquals(fieldsCodec.annotate(result, [map]), result);
     }
-    const file = { content: "a" };
-    assertEquals(autoCodec.annotate({ type: "text", file }, [map]), { type: "text", file, annotation: map });
+    const lines = "a\nb\n";
+    for (
+      const result of [{ type: "text", file: { content: "a" } }, { lines: ["a"] }, { value: lines }, {
+        data: { lines },
+      }]
+    ) {
+      assertEquals(autoCodec.annotate(result, [map]), { ...result, annotation: map });
+    }
+    assertEquals(autoCodec.text({ result: "ok", data: "x", file: { content: "a" } }), "a");
+    assertEquals(autoCodec.text({ result: "ok", lines: ["a"] }), undefined);
   });
 
   it("with an annotation of the host's own is left alone, one of ours is continued", () => {

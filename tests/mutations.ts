@@ -101,7 +101,7 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "an object without text may be a refusal",
     file: "src/codecs.ts",
-    from: "texts.some(isString) ? withAnnotation(given, annotations) : result",
+    from: "texts.some(isString) || holdsLines(given) ? withAnnotation(given, annotations) : result",
     to: "withAnnotation(given, annotations)",
     test: "codecs_test.ts",
     named: "that holds no text is left alone: it may be a tool's own word that it refused",

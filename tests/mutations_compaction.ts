@@ -19,8 +19,8 @@ export const compactionMutations: readonly Mutation[] = [
   {
     guarantee: "a request that forces a tool call is not forked",
     file: "src/compaction/fork.ts",
-    from: 'mode === "required" || !FREE.has(type)',
-    to: 'mode === "required" || ["any", "tool", "function"].includes(String(type))',
+    from: '!FREE.has(typeof kind === "string" ? kind.toLowerCase() : kind)',
+    to: '["any", "tool", "function"].includes(String(kind))',
     test: "compaction/summarize_test.ts",
     named: 'where the last request forces a tool call: {"type":"file_search"}: told once, counted every time',
   },

@@ -106,9 +106,9 @@ export const hostMutations: readonly Mutation[] = [
   },
   {
     guarantee: "a way through what is outside tells nothing of it",
-    file: "src/files.ts",
-    from: "ups.length > MOST_UPS || ups.some(",
-    to: "ups.length > MOST_UPS && ups.some(",
+    file: "src/mcp/folders.ts",
+    from: "if (!isAbove && !folders.some(({ real }) => isWithin(way, real))) return true;",
+    to: "",
     test: "mcp/folders_test.ts",
     named: "is refused in the same words whether it is there or not where a path comes back through it",
   },

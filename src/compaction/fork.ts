@@ -185,8 +185,9 @@ function whyUnfit(request: SentRequest): string | undefined {
     return "the last request asks for output of a fixed structure";
   }
   const isForced = (choice: unknown): boolean => {
-    const given = fieldsOf(choice), { type = choice, mode = fieldsOf(given["allowed_tools"])["mode"] } = given;
-    return mode === "required" || !FREE.has(type);
+    const given = fieldsOf(choice), { type, mode = fieldsOf(given["allowed_tools"])["mode"] } = given;
+    const kind = isPlain(choice) ? type ?? given["mode"] ?? Object.keys(given)[0] : choice;
+    return mode === "required" || !FREE.has(typeof kind === "string" ? kind.toLowerCase() : kind);
   };
   return [tool_choice, toolChoice].some(isForced) ? "the last request forces a tool call" : undefined;
 }

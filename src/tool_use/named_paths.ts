@@ -33,7 +33,7 @@ export interface NamedPaths {
 
 /** Every path in the arguments of a tool call, and every word of its command. Never throws. */
 export function pathsIn(args: unknown): NamedPaths {
-  const found: Found = { paths: new Set(), isCut: false, units: 0, values: 0 };
+  const found: Found = { paths: new Set(), within: new Set(), isCut: false, units: 0, values: 0 };
   const isCommand = typeof args === "string" || Array.isArray(args);
   if (typeof args === "string" && args.length <= LONGEST_PATH) found.paths.add(args); // its blanks may be those of a name
   collect(args, isCommand ? "args" : "", found, 0);
@@ -42,6 +42,8 @@ export function pathsIn(args: unknown): NamedPaths {
 
 interface Found {
   readonly paths: Set<string>;
+  /** What holds the value at hand. */
+  readonly within: Set<object>;
   isCut: boolean;
   units: number;
   values: number;
@@ -56,12 +58,15 @@ function collect(value: unknown, name: string, found: Found, depth: number): voi
     else if (value instanceof URL) found.paths.add(value.href);
     else if (value instanceof Map || value instanceof Set) found.isCut = true;
     else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+      if (found.within.has(value)) return;
+      found.within.add(value);
       const isList = Array.isArray(value);
       for (const key of isList ? value.keys() : Object.keys(value)) {
         const item: unknown = attempt(() => value[key as never]);
         collect(item, isList ? name : `${key}`, found, depth + 1);
         if (found.isCut) return;
       }
+      found.within.delete(value);
     }
   } catch { /* it cannot be looked into */ }
 }

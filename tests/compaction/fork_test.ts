@@ -120,6 +120,8 @@ describe("a fork", () => {
         { tool_choice: { type: "function", function: { name: "read" } } },
         { tool_choice: { type: "allowed_tools", mode: "required", tools: [] } },
         { toolChoice: { type: "required" } },
+        { toolChoice: { any: {} } },
+        { toolChoice: { tool: { name: "read" } } },
       ]
     ) {
       const plan = fork({ ...REQUEST, ...fields });
@@ -131,6 +133,10 @@ describe("a fork", () => {
         { response_format: { type: "text" } },
         { text: { format: { type: "text" }, verbosity: "low" } },
         { tool_choice: "auto" },
+        { tool_choice: "NONE" },
+        { tool_choice: null },
+        { toolChoice: { auto: {} } },
+        { toolChoice: { mode: "auto" } },
         { tool_choice: { type: "none" } },
         { tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } },
         { toolChoice: { type: "auto" } },

@@ -39,6 +39,8 @@ describe("line numbers", () => {
       "a pair": { range: [12, 40] },
       "a pair of strings": { lines: ["12", "40"] },
       "a pair and a word": { lines: [12, 40, "inclusive"] },
+      "a pair and a count": { range: [12, 40, 29] },
+      "numbers that are exact beside words that are not": { start: 12, end: 40, span: "12 to 1,040" },
       "all of them": { lines: Array.from({ length: 29 }, (_, index) => 12 + index) },
       "an object": { range: { start: 12, end: 40 } },
       "an object in other words": { location: { start_line: "12", end_line: "40" } },

@@ -262,7 +262,7 @@ describe("toolUseSummary()", () => {
           text: "x".repeat(200_000),
           command: words(1300).join(" "),
         };
-        digests.accept({ callId: "plain", tool: "bash", result, args });
+        digests.accept({ callId: "plain", tool: "bash", result, args: Object.assign(args, { self: args }) });
         await digests.settled();
         assertEquals(model.calls.length, 1);
       });
