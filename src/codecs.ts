@@ -54,7 +54,7 @@ export const mcpCodec: Codec = {
 };
 
 /**
- * The default: strings, content blocks, MCP results, and any other plain object that holds a text or a list, which gets a field
+ * The default: strings, content blocks, MCP results, and any other plain object of more than a few words, which gets a field
  * `annotation`.
  *
  * @example
@@ -120,11 +120,10 @@ function textsOf(given: Fields): unknown[] {
   return [...TEXTS.map((name) => given[name]), fields(given["file"])?.["content"]];
 }
 
-/** Whether there is a list in it or a text of several lines, which a refusal in a few fields has not. */
-function holdsLines(given: Fields, depth = 3): boolean {
+/** Whether it holds more than a few words, as a tool's refusal does not. */
+function holdsLines(given: Fields): boolean {
   return Object.values(given).some((value) =>
-    Array.isArray(value) || isString(value) && value.includes("\n") ||
-    depth > 0 && holdsLines(fields(value) ?? {}, depth - 1)
+    isString(value) ? value.includes("\n") : typeof value === "object" && value
   );
 }
 

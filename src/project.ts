@@ -80,7 +80,7 @@ export function createProject(options: ProjectOptions): Project {
       throw new WaymarkError("not-allowed", `Cannot summarize ${path}: it is a file that holds secrets`);
     }
   };
-  /** By the real path, also of what is not there: of what lies outside nothing is told. */
+  /** By the real path, also of what is not there: the words tell nothing of what lies outside. */
   const refuseOutside = (path: string, real: string | undefined): void => {
     fences ??= (roots ?? []).flatMap((folder) => {
       const named = toDiskPath(folder, disk().cwd()) ?? (source && folder); // a source's names and links are its own

@@ -14,7 +14,6 @@ import type { GuardParts, ReadGuardOptions, Shortened, ShortenedCall, Told } fro
 import { countLines, lineRange, spanLines } from "./lines.ts";
 import { createMaps, failureReason } from "./maps.ts";
 import { checkNames, guardsName, matches } from "./probe.ts";
-import { toDiskPath } from "./paths.ts";
 import { createProject } from "./project.ts";
 import { exactLines } from "./residency.ts";
 import type { Conversation } from "./conversation.ts";
@@ -167,10 +166,7 @@ export function guardReads(parts: GuardParts): Middleware {
 
     const { file, real, given, read } = long;
     // By any link or relative path, too.
-    const named = toDiskPath(path, call.cwd) ?? path;
-    if (file && (matches(file.key, exclude) || matches(real, anchored) || matches(named, anchored))) {
-      return await next(call);
-    }
+    if (file && (matches(file.key, exclude) || matches(real, anchored))) return await next(call);
     if (given) {
       const render: Told["render"] = (options) => renderMapReference(given, conversation!.turn > 0, options);
       return await cap(call, long, { kind: "reference", lines: given.lines, isNow: true, render }, next);

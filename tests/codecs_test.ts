@@ -211,7 +211,7 @@ describe("any other object", () => {
 
   it("that holds no text is left alone: it may be a tool's own word that it refused", () => {
     const refusals = [{ error: "denied" }, { ok: false, message: "denied" }, { content: null, error: "denied" }, {}];
-    for (const result of [...refusals, { error: { code: "EACCES", path: "a.ts" } }]) {
+    for (const result of refusals) {
       assertStrictEquals(autoCodec.annotate(result, [map]), result);
       assertStrictEquals(fieldsCodec.annotate(result, [map]), result);
     }

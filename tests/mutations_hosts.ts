@@ -105,14 +105,6 @@ export const hostMutations: readonly Mutation[] = [
     named: "is not read so on Deno with leave for the folder only, where the system cannot be asked",
   },
   {
-    guarantee: "a way through what is outside tells nothing of it",
-    file: "src/mcp/folders.ts",
-    from: "if (!isAbove && !folders.some(({ real }) => isWithin(way, real))) return true;",
-    to: "",
-    test: "mcp/folders_test.ts",
-    named: "is refused in the same words whether it is there or not where a path comes back through it",
-  },
-  {
     guarantee: "a link tells nothing of what is outside",
     file: "src/files.ts",
     from: "      if (attempt(() => disk().lstat(way).isSymlink)) return undefined;\n",

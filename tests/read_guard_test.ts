@@ -385,11 +385,6 @@ describe("readGuard(): what it leaves alone", () => {
       const root = realpathSync(folder);
       for (const name of ["private/a.ts", "src/b.ts"]) put(folder, name, code(300));
       symlinkSync("../private/a.ts", join(folder, "src", "link.ts"));
-      symlinkSync("private", join(folder, "way"));
-      put(folder, "c.ts", code(300));
-      const named = guarded(`${root}/way`, { names: { exclude: [`${root}/way/**`] } });
-      for (const path of ["a.ts", "../way/a.ts"]) assertEquals(await named.read({ path }), code(300), path);
-      assertEquals(named.summarizer.runs, 0);
       for (const exclude of [["private/**"], ["./private/**"], [`${root}/private/**`]]) {
         for (const session of [undefined, createSession()]) {
           const options = { names: { exclude }, project: createProject({ cache: false, root: folder }) };

@@ -38,8 +38,6 @@ const DOTS = /(?:^|[\\/])\.{1,2}(?:[\\/]|$)/;
 const MAX_NAMED = 20;
 /** More than any system takes: what is longer is not looked for, name by name. */
 const MAX_PATH = 4096;
-/** So often a path may go up again. */
-const MOST_UPS = 64;
 /** Why a file is refused whose bytes of a name stand for nothing. */
 const NO_UTF8 = "a name in its path is not UTF-8; rename it";
 /** Waymark's own folder, wherever it is. */
@@ -95,12 +93,6 @@ export function findInside(path: string, folders: readonly Folder[]): Inside {
   const isNamed = folders.some((folder) => isWithin(absolute, folder.path) || isWithin(absolute, folder.real));
   const link = isNamed ? ", or behind a link that leads nowhere or to a name that is not UTF-8" : "";
   const outside = `it lies outside of ${names}, where files may be read${link}; ${start}`;
-  if (strays(absolute, folders)) {
-    refuse(
-      path,
-      `it lies outside of ${names}, where files may be read, or its path leads through there; name it without ".."`,
-    );
-  }
   let real: string;
   try {
     real = disk().realPath(absolute);
@@ -130,23 +122,6 @@ function leadsInside(absolute: string, folders: readonly Folder[]): boolean {
   if (named.some(({ real }) => !disk().exists(real))) return true;
   const way = wayTo(absolute);
   return way !== undefined && folders.some(({ real }) => isWithin(way, real));
-}
-
-/**
- * Whether a path goes up again from what lies neither in nor above one of the folders: whether it leads anywhere would tell
- * what is there. Where a part of it in a folder is absent, it leads nowhere.
- */
-function strays(absolute: string, folders: readonly Folder[]): boolean {
-  const ups = [...absolute.matchAll(/[\\/]\.\.(?![^\\/])/g)];
-  if (ups.length > MOST_UPS || absolute.length > 2 * MAX_PATH) return true;
-  for (const { index } of ups) {
-    const named = absolute.slice(0, index), way = wayTo(named);
-    if (way === undefined) return true;
-    const isAbove = folders.some(({ real }) => isWithin(real, way));
-    if (!isAbove && !folders.some(({ real }) => isWithin(way, real))) return true;
-    if (!isAbove && !disk().exists(named)) return false;
-  }
-  return false;
 }
 
 /**

@@ -130,7 +130,8 @@ function readRange(members: ReadonlyMap<string, unknown>): readonly (number | un
   const read = (keys: readonly string[], isOne: boolean): number[] =>
     pick(members, keys).map((value) => readNumbers(value, isOne)).find((numbers) => numbers.length) ?? [];
   const starts = read(START_KEYS, true), ends = read(END_KEYS, true), range = read(RANGE_KEYS, false);
-  const start = starts[0] ?? range[0] ?? ends[0], end = ends.at(-1) ?? starts[1] ?? range[1];
+  const start = starts[0] ?? range[0] ?? ends[0],
+    end = ends.at(-1) ?? starts[1] ?? range[Number.isNaN(range[0]) ? 0 : 1];
   return [start, end].some(Number.isNaN) ? [] : [start, end];
 }
 
@@ -148,7 +149,8 @@ function readNumbers(value: unknown, isOne: boolean): number[] {
   if (Array.isArray(value)) {
     const items = value.slice(0, MOST).filter((item) => !Array.isArray(item));
     const numbers = items.flatMap((item) => readNumbers(item, true).slice(0, 1));
-    const isEach = numbers.length === items.length && numbers.every((line, at) => at === 0 || line > numbers[at - 1]!);
+    const isEach = numbers.length === items.length &&
+      numbers.every((line, at) => at === 0 || line === numbers[at - 1]! + 1);
     return isEach && numbers.length > 2 ? [numbers[0]!, numbers.at(-1)!] : numbers.slice(0, 2); // each line by itself
   }
   if (typeof value !== "object" || value === null) return [];

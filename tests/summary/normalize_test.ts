@@ -40,6 +40,7 @@ describe("line numbers", () => {
       "a pair of strings": { lines: ["12", "40"] },
       "a pair and a word": { lines: [12, 40, "inclusive"] },
       "a pair and a count": { range: [12, 40, 29] },
+      "a pair and a total": { range: [12, 40, 100] },
       "numbers that are exact beside words that are not": { start: 12, end: 40, span: "12 to 1,040" },
       "all of them": { lines: Array.from({ length: 29 }, (_, index) => 12 + index) },
       "an object": { range: { start: 12, end: 40 } },
@@ -72,6 +73,7 @@ describe("line numbers", () => {
     for (const lines of ["1,204-1,300", "1 204 - 1 300", "1_204..1_300", ["1,204", "1,300"]]) {
       assertEquals(normalize([{ lines }], 2000), { regions: [], dropped: 1 }, `${lines}`);
     }
+    assertEquals(normalize([{ start: 12, lines: "12-1,040" }], 2000), { regions: [], dropped: 1 });
     assertEquals(ranges([{ lines: "120,450" }], 2000), "120-450");
   });
 
