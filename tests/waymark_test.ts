@@ -169,41 +169,45 @@ describe("createWaymark(): a read of a long file", () => {
     }));
 });
 
-describe("createWaymark(): where maps are kept", () => {
+describe("createWaymark(): beside another that makes the same maps", () => {
   it("asks nobody with little time left behind another's run that hung, and blames nobody for it", () =>
     inFolder(async (folder) => {
-      const names = ["a.ts", "b.ts", "c.ts"], limits = { timeoutMs: 1500 };
+      const names = ["a.ts", "b.ts", "c.ts"], leaving = new AbortController(), { signal } = leaving;
       for (const [index, name] of [...names, "d.ts"].entries()) put(folder, name, code(300 + index));
-      const hung: Summarizer = { ...model(), summarize: () => new Promise(() => {}) };
-      let asked = 0, answered = 0;
+      let begun = 0, asked = 0, answered = 0;
+      const hung: Summarizer = { ...model(), summarize: () => (begun++, new Promise(() => {})) };
       const slow: Summarizer = {
         ...model(),
         async summarize(...given) {
           asked++;
-          await new Promise((resolve) => setTimeout(resolve, 400));
+          await new Promise((resolve) => setTimeout(resolve, 100));
           answered++;
           return await model().summarize(...given);
         },
       };
       await withWaymark(
         folder,
-        { summarizer: hung, limits },
+        { summarizer: hung },
         ({ waymark: other }) =>
-          withWaymark(folder, { summarizer: slow, limits }, async ({ waymark }) => {
-            const ended = Promise.allSettled(names.map((name) => other.summarize(join(folder, name))));
-            await new Promise((resolve) => setTimeout(resolve, 300));
-            const said = await Promise.all(
-              names.map((name) => waymark.summarize(join(folder, name)).then(() => "a map", ({ message }) => message)),
+          withWaymark(folder, { summarizer: slow, limits: { timeoutMs: 4000 } }, async ({ waymark }) => {
+            const left = Promise.allSettled(names.map((name) => other.summarize(join(folder, name), { signal })));
+            while (begun < names.length) await new Promise((resolve) => setTimeout(resolve, 5));
+            const waits = names.map((name) =>
+              waymark.summarize(join(folder, name)).then(() => "a map", ({ message }) => message)
             );
-            for (const words of said) assertStringIncludes(words, "no turn within");
+            await new Promise((resolve) => setTimeout(resolve, 3000)); // over half of the time
+            leaving.abort();
+            for (const words of await Promise.all(waits)) assertStringIncludes(words, "no turn within");
             assertEquals([asked, answered], [0, 0]);
             assertEquals((await waymark.summarize(join(folder, "d.ts"))).lines, 303);
             assertEquals([asked, answered], [1, 1]);
-            await ended;
+            await left;
           }),
       );
     }));
+});
 
+describe("createWaymark(): where maps are kept", () => {
   it("keeps files outside the root in memory only, also those a link leads to", () =>
     inFolder((outside) =>
       inFolder(async (folder) => {
