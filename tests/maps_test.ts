@@ -8,7 +8,7 @@ import { sha256 } from "../src/files.ts";
 import type { LoadedFile, Maps, MapsOptions } from "../src/map_types.ts";
 import { createMaps, failureReason } from "../src/maps.ts";
 import type { Audit, OutlineParser, Region, SourceFile, Summarizer, SummarizerContext, Summary } from "../src/types.ts";
-import { code } from "./support.ts";
+import { code, until } from "./support.ts";
 
 const usage = { calls: 1, input: 10, output: 5, cacheRead: 0, cacheWrite: 0, ms: 1 };
 const region: Region = { start: 1, end: 1, kind: "function", name: "f1", note: "" };
@@ -52,7 +52,10 @@ function setUp(options: Partial<MapsOptions> & { summarizer: Summarizer }) {
   const events: WaymarkEvent[] = [];
   let now = 1_700_000_000_000;
   const maps = createMaps({ clock: { now: () => now }, onEvent: (event) => events.push(event), ...options });
-  return { maps, events, advance: (ms: number) => void (now += ms), types: () => events.map((event) => event.type) };
+  const advance = (ms: number): void => void (now += ms), types = () => events.map((event) => event.type);
+  /** Resolves when so many reads have found no map, and each has joined a run or begun one. */
+  const missed = (reads: number) => until(() => types().filter((type) => type === "miss").length === reads);
+  return { maps, events, advance, types, missed };
 }
 
 /** Waits until the signal aborts, like a request that hangs. */
@@ -113,11 +116,10 @@ describe("createMaps()", () => {
 
     const other = await load("other"), last = new AbortController();
     const alone = maps.get(other, { signal: last.signal });
-    await sleep(1);
+    await until(() => model.runs === 2);
     last.abort();
     await assertRejects(() => alone, WaymarkError);
-    await sleep(1);
-    assertEquals(ended, true);
+    await until(() => ended);
   });
 
   it("starts a new run for a reader that comes after the last waiter of an aborted one has gone", async () => {
@@ -125,7 +127,7 @@ describe("createMaps()", () => {
     const { maps } = setUp({ summarizer: summarizer((file, context) => ++runs === 1 ? hang(file, context) : summary) });
     const file = await load(code(300)), leaving = new AbortController();
     const left = maps.get(file, { signal: leaving.signal });
-    await sleep(1);
+    await until(() => runs === 1);
     leaving.abort();
     await assertRejects(() => left, WaymarkError);
     assertEquals((await maps.get(file)).map.prose, "Functions.");
@@ -133,11 +135,11 @@ describe("createMaps()", () => {
 
   it("ends a run at its deadline, also where the summarizer does not listen, and says so", async () => {
     for (const summarize of [hang, () => new Promise<never>(() => {})]) {
-      const { maps } = setUp({ summarizer: summarizer(summarize), limits: { timeoutMs: 20 } });
+      const { maps } = setUp({ summarizer: summarizer(summarize), limits: { timeoutMs: 500 } });
       const file = await load(code(300));
       const error = await assertRejects(() => maps.get(file), WaymarkError);
       assertEquals(error.code, "timeout");
-      assertStringIncludes(error.message, "Cannot summarize a.ts: no answer within 0.02 s");
+      assertStringIncludes(error.message, "Cannot summarize a.ts: no answer within 0.5 s");
     }
   });
 
@@ -204,10 +206,10 @@ describe("createMaps()", () => {
   });
 
   it("ends a refresh with its caller's abort, also one that came before", async () => {
-    const { maps } = setUp({ summarizer: summarizer(hang) });
+    const model = summarizer(hang), { maps } = setUp({ summarizer: model });
     const file = await load(code(300)), controller = new AbortController();
     const refreshed = maps.get(file, { refresh: true, signal: controller.signal });
-    await sleep(1);
+    await until(() => model.runs === 1);
     controller.abort();
     assertEquals((await assertRejects(() => refreshed, WaymarkError)).code, "aborted");
     assertEquals(
@@ -221,7 +223,7 @@ describe("createMaps()", () => {
     const { maps } = setUp({ summarizer: summarizer((file, context) => ++runs === 1 ? hang(file, context) : summary) });
     const file = await load(code(300)), controller = new AbortController();
     const got = maps.get(file, { signal: controller.signal });
-    await sleep(1);
+    await until(() => runs === 1);
     controller.abort();
     await assertRejects(() => got, WaymarkError);
     assertEquals((await maps.get(file)).hit, false);
@@ -279,13 +281,13 @@ describe("createMaps()", () => {
   it("lets a reader that waits for its turn go when it is aborted, and hands the turn on", async () => {
     const gate = Promise.withResolvers<void>();
     const model = summarizer(async () => (await gate.promise, summary));
-    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
+    const { maps, missed } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
     const leaving = new AbortController();
     const slow = load("slow").then((file) => maps.get(file));
-    await sleep(1);
+    await until(() => model.runs === 1);
     const left = load("left").then((file) => maps.get(file, { signal: leaving.signal }));
     const stays = load("stays").then((file) => maps.get(file));
-    await sleep(1);
+    await missed(3);
     leaving.abort();
     assertEquals((await assertRejects(() => left, WaymarkError)).code, "aborted");
     gate.resolve();
@@ -301,20 +303,21 @@ describe("createMaps()", () => {
   });
 
   it("does not take a crowd for a broken provider: what had no turn in time is tried again at once", async () => {
-    let waits = 1200; // longer than half of the time, which is how long the others wait
-    const model = summarizer(async () => (await sleep(waits), summary));
-    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 2000 } });
+    const gate = Promise.withResolvers<void>();
+    const model = summarizer(async () => (await gate.promise, summary));
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 4000 } });
     const files = await Promise.all(Array.from({ length: 6 }, (_, index) => load(`file ${index}`)));
-    const said = await Promise.all(files.map((file) => maps.get(file).then(() => "map", ({ message }) => message)));
-    assertEquals(said, ["map", ...Array(5).fill("Cannot summarize a.ts: no turn within 1 s")]);
-    waits = 0;
+    const [first, ...others] = files.map((file) => maps.get(file).then(() => "map", ({ message }) => message));
+    assertEquals(await Promise.all(others), Array(5).fill("Cannot summarize a.ts: no turn within 2 s"));
+    gate.resolve();
+    assertEquals(await first, "map");
     assertEquals((await maps.get(files[1]!)).map.regions, [region]);
     assertEquals((await maps.get(files[5]!)).map.regions, [region]);
   });
 
   it("makes no request where a turn comes with no time left: a provider that hangs is not asked for every file that waits", async () => {
     const model = summarizer(hang);
-    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 500 } });
+    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1, timeoutMs: 1000 } });
     const files = await Promise.all(Array.from({ length: 9 }, (_, index) => load(`file ${index}`)));
     await Promise.all(files.map((file) => assertRejects(() => maps.get(file), WaymarkError)));
     assertEquals(model.runs, 1);
@@ -374,16 +377,19 @@ describe("createMaps()", () => {
   });
 
   it("tries an explicit request also where it joins a run that waits for its turn", async () => {
+    const gate = Promise.withResolvers<void>();
     const model = summarizer(async ({ path }) => {
-      await sleep(30);
+      await gate.promise;
       if (path === "a.ts") throw new WaymarkError("provider-error", "Cannot ask test: 401", { status: 401 });
       return summary;
     });
-    const { maps } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
+    const { maps, missed } = setUp({ summarizer: model, limits: { maxConcurrentCalls: 1 } });
     const [first, second] = [await load(code(300)), await load(code(301), "b.ts")];
     const failing = maps.get(first).catch(failureReason), queued = maps.get(second);
-    await sleep(5);
-    assertEquals((await maps.get(second, { insist: true })).map.regions, [region]);
+    const insisting = maps.get(second, { insist: true });
+    await missed(3);
+    gate.resolve();
+    assertEquals((await insisting).map.regions, [region]);
     assertEquals([await failing, (await queued).map.regions, model.runs], ["provider-error", [region], 2]);
   });
 

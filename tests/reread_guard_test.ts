@@ -21,7 +21,7 @@ import type { Middleware, ReadCall } from "../src/types.ts";
 import { createWaymark } from "../src/waymark.ts";
 import { wrap } from "../src/wrap.ts";
 import type { ToolFunction, WrapOptions } from "../src/wrap_types.ts";
-import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
+import { code, inFolder, type PlainArguments, plainTool, put, until } from "./support.ts";
 
 /** A conversation over the files of a folder, and a plain tool in it. */
 interface Talk {
@@ -450,11 +450,11 @@ describe("what was removed from the conversation", () => {
         put(folder, "a.ts", TEXT);
         for (const isCounted of [false, true]) {
           const { promise, resolve } = Promise.withResolvers<string>(), { read: plain } = plainTool(folder);
-          let isSlow = true;
-          const read = wrap((args: PlainArguments) => isSlow ? promise : plain(args));
+          let isSlow = true, isAsked = false;
+          const read = wrap((args: PlainArguments) => (isAsked = true, isSlow ? promise : plain(args)));
           if (isCounted) session.nextTurn();
           const pending = read({ path: "a.ts" }, { callId: "c1" });
-          await new Promise((done) => setTimeout(done, 5));
+          await until(() => isAsked);
           leave(session);
           isSlow = false;
           resolve(TEXT);

@@ -71,6 +71,15 @@ export function git(cwd: string, ...args: string[]): string {
   );
 }
 
+/** Waits for something to become true. */
+export async function until(isSo: () => boolean): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!isSo()) {
+    if (Date.now() > end) throw new Error("it never came to be so");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
 /** Resolves when files are hashed at once: what does it is loaded beside the fourth hash, however long that takes. */
 export async function hashingAtOnce(): Promise<void> {
   for (let at = 0; at < 4; at++) await sha256(new Uint8Array(at));

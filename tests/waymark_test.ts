@@ -32,7 +32,7 @@ import { createSession } from "../src/session.ts";
 import { scriptedModel } from "../src/testing.ts";
 import { toolUseSummary } from "../src/tool_use.ts";
 import { createTeller, createWaymark } from "../src/waymark.ts";
-import { code, inFolder, type PlainArguments, plainTool, put } from "./support.ts";
+import { code, inFolder, type PlainArguments, plainTool, put, until } from "./support.ts";
 
 const usage = { calls: 1, input: 1000, output: 200, cacheRead: 30, cacheWrite: 4, ms: 1 };
 
@@ -189,12 +189,13 @@ describe("createWaymark(): beside another that makes the same maps", () => {
         folder,
         { summarizer: hung },
         ({ waymark: other }) =>
-          withWaymark(folder, { summarizer: slow, limits: { timeoutMs: 4000 } }, async ({ waymark }) => {
+          withWaymark(folder, { summarizer: slow, limits: { timeoutMs: 4000 } }, async ({ waymark, events }) => {
             const left = Promise.allSettled(names.map((name) => other.summarize(join(folder, name), { signal })));
-            while (begun < names.length) await new Promise((resolve) => setTimeout(resolve, 5));
+            await until(() => begun === names.length);
             const waits = names.map((name) =>
               waymark.summarize(join(folder, name)).then(() => "a map", ({ message }) => message)
             );
+            await until(() => events.filter(({ type }) => type === "miss").length === names.length);
             await new Promise((resolve) => setTimeout(resolve, 3000)); // over half of the time
             leaving.abort();
             for (const words of await Promise.all(waits)) assertStringIncludes(words, "no turn within");

@@ -12,6 +12,6 @@ import { plainTool } from "../support.ts";
 
 const root: string = JSON.parse(process.argv.at(-1)!).root;
 const model = completionModel({ name: "hung", complete: () => new Promise(() => {}) });
-const waymark = createWaymark({ model, root, cache: false, onNotice: () => {}, limits: { timeoutMs: 300 } });
+const waymark = createWaymark({ model, root, cache: false, onNotice: () => {}, limits: { timeoutMs: 1_000 } });
 const text = await waymark.wrap(plainTool(root).read)({ path: `${root}/long.ts` });
 console.log(JSON.stringify(text.trimEnd().split("\n").slice(-2)[0]));

@@ -120,11 +120,11 @@ describe("many reads at once in one process", () => {
       const results = await Promise.all(Array.from({ length: 300 }, (_, index) => read({ path: `f${index}.ts` })));
       for (const [index, result] of results.entries()) {
         assertEquals([contentOf(result) === code(201 + index), rowsOf(result)], [true, []]);
-        assertMatch(result, /no (answer within 0.3|turn within 0.15) s/);
+        assertMatch(result, /no (answer within 3|turn within 1.5) s/);
       }
       assert(all <= 8, `${all} requests`);
       assertEquals(notices.length, 2);
-    }, { model, limits: { timeoutMs: 300 } });
+    }, { model, limits: { timeoutMs: 3_000 } });
   });
 
   it(

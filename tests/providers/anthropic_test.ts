@@ -417,7 +417,7 @@ describe("a request to Claude that is stopped", () => {
     it(`by its deadline while it is ${what} ends with that reason, and so does the HTTP request`, async () => {
       await withApi([reply], async (model, api) => {
         const error = await assertRejects(
-          () => model.summarizer.summarize(codeFile(220), spyContext(AbortSignal.timeout(150))),
+          () => model.summarizer.summarize(codeFile(220), spyContext(AbortSignal.timeout(1_000))),
           WaymarkError,
         );
         assertEquals(error.code, "timeout");

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { existsSync } from "node:fs";
 import process from "node:process";
 import { anthropic } from "../../src/providers/anthropic.ts";
 import { toolUseSummary } from "../../src/tool_use.ts";
@@ -21,8 +22,8 @@ export interface BudgetJob {
   readonly budget: number;
   /** How long a call may take. Default 30,000. */
   readonly timeoutMs?: number;
-  /** Start at this moment, milliseconds since the epoch. */
-  readonly at: number;
+  /** Start when this file is there. Default: at once. */
+  readonly go?: string;
 }
 
 /** What it says in the end. */
@@ -35,7 +36,7 @@ export interface BudgetReport {
 }
 
 async function main(job: BudgetJob): Promise<void> {
-  const { root, apiKey, baseURL, name, results, budget, timeoutMs = 30_000, at } = job;
+  const { root, apiKey, baseURL, name, results, budget, timeoutMs = 30_000, go } = job;
   const digests = toolUseSummary({
     model: anthropic({ apiKey, baseURL }),
     session: "s",
@@ -47,7 +48,7 @@ async function main(job: BudgetJob): Promise<void> {
   digests.accept({ callId: `${name}-small`, tool: "bash", result: "opens the ledger" });
   await digests.settled();
   console.log("ready");
-  if (at > Date.now()) await new Promise((resolve) => setTimeout(resolve, at - Date.now()));
+  while (go !== undefined && !existsSync(go)) await new Promise((resolve) => setTimeout(resolve, 2));
   for (let index = 0; index < results; index++) {
     digests.accept({ callId: `${name}-${index}`, tool: "bash", result: output() });
   }

@@ -5,21 +5,22 @@ import { describe, it } from "node:test";
 import { loadSession, readLedger } from "../../src/tool_use/load.ts";
 import { type Program, runtimeAt, start } from "../faults/processes.ts";
 import { apiError, message, type MessagesApi, type Reply, startMessagesApi } from "../messages_api.ts";
-import { inFolder } from "../support.ts";
+import { inFolder, put } from "../support.ts";
 import type { BudgetJob, BudgetReport } from "./budget_child.ts";
 
 const PROCESSES = 8, BUDGET = 13, RESULTS = 12;
 
 /** Eight processes that have all looked at the ledger before any of them makes a call. */
 async function processes(root: string, api: MessagesApi, more: Partial<BudgetJob> = {}): Promise<Program[]> {
-  const at = Date.now() + 4_000, access = { apiKey: api.key, baseURL: api.url };
-  const job = { root, ...access, results: RESULTS, budget: BUDGET, at, ...more };
+  const access = { apiKey: api.key, baseURL: api.url }, go = `${root}/go`;
+  const job = { root, ...access, results: RESULTS, budget: BUDGET, go, ...more };
   const programs = Array.from(
     { length: PROCESSES },
     (_, index) =>
       start(runtimeAt(index), "tests/tool_use/budget_child.ts", { ...job, name: `p${index}` } satisfies BudgetJob),
   );
   for (const program of programs) assertEquals(await program.line(), "ready");
+  put(root, "go", "");
   return programs;
 }
 
@@ -80,7 +81,7 @@ describe("eight processes of one session at once", { timeout: 180_000 }, () => {
           length <= BUDGET && length > BUDGET - 9,
           `${length} requests: each place that a kill left unused is one less`,
         );
-        const job = { root, apiKey: api.key, baseURL: api.url, name: "late", results: 2, budget: BUDGET, at: 0 };
+        const job = { root, apiKey: api.key, baseURL: api.url, name: "late", results: 2, budget: BUDGET };
         const late = start(runtimeAt(1), "tests/tool_use/budget_child.ts", job);
         assertEquals((await late.result<BudgetReport>()).modelCalls, 0);
         assertEquals(api.requests.length, length);

@@ -13,8 +13,8 @@ import {
   type Reply,
   startMessagesApi,
 } from "../messages_api.ts";
-import { inFolder } from "../support.ts";
-import { output, refuseUnseenRejections, until } from "./support.ts";
+import { inFolder, until } from "../support.ts";
+import { output, refuseUnseenRejections } from "./support.ts";
 
 refuseUnseenRejections();
 
@@ -142,7 +142,7 @@ describe("a digest, over the real SDK and real HTTP", () => {
           "Cannot ask claude-haiku-5-5: no answer within the time limit",
         ]]);
         assertEquals(await api.requests[0]!.cutShort, true);
-      }, { timeoutMs: 150 });
+      }, { timeoutMs: 1_000 });
     });
 
     it(`ends with the middleware's disposal on a ${reply.kind}, without a row, and so does the HTTP request`, async () => {

@@ -21,7 +21,7 @@ import { openLedger } from "../../src/tool_use/ledger.ts";
 import { loadSession, loadSummaries, readLedger } from "../../src/tool_use/load.ts";
 import { MAX_LINE_BYTES, parseRow } from "../../src/tool_use/rows.ts";
 import type { DigestRow } from "../../src/tool_use/types.ts";
-import { inFolder, put } from "../support.ts";
+import { inFolder, put, until } from "../support.ts";
 import { row } from "./rows.ts";
 
 const NAME = ".summaries/tool-use/s.jsonl";
@@ -295,8 +295,7 @@ describe("reading", () => {
         let rows = 0;
         for await (const _ of readLedger(root, "s")) if (++rows > time * 10) break;
       }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      assert(open() <= before + 5, `${open()} files open, before ${before}`);
+      await until(() => open() <= before + 5);
     }));
 
   it("sees what is there while somebody appends", () =>

@@ -68,15 +68,6 @@ export function slowModel(): CompletionModel & { calls: CompletionRequest[]; ans
   };
 }
 
-/** Waits for something to become true. */
-export async function until(isSo: () => boolean): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!isSo()) {
-    if (Date.now() > end) throw new Error("it never came to be so");
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
 /** What a model was sent. */
 export function sent(request: CompletionRequest | undefined): string {
   return request?.messages[0]?.content ?? "";

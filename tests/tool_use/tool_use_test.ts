@@ -21,8 +21,8 @@ import type { DigestRow, SkipReason } from "../../src/tool_use/types.ts";
 import type { ReadCall, ReadOutcome } from "../../src/types.ts";
 import { createWaymark } from "../../src/waymark.ts";
 import { wrap } from "../../src/wrap.ts";
-import { inFolder } from "../support.ts";
-import { output, refuseUnseenRejections, sent, slowModel, until, withDigests } from "./support.ts";
+import { inFolder, until } from "../support.ts";
+import { output, refuseUnseenRejections, sent, slowModel, withDigests } from "./support.ts";
 
 refuseUnseenRejections();
 
