@@ -32,10 +32,12 @@ export function wayTo(path: string): string | undefined {
     way && !/^[a-z]:$/i.test(way);
     way = parentOf(way)
   ) {
+    const there = attempt(() => disk().lstat(way)); // cheap where nothing is
+    if (!there) continue;
     try {
       return disk().realPath(way) + path.slice(way.length);
     } catch {
-      if (attempt(() => disk().lstat(way).isSymlink)) return undefined;
+      if (there.isSymlink) return undefined;
     }
   }
   return path;

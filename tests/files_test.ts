@@ -17,7 +17,7 @@ import { describe, it } from "node:test";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { Disk } from "../src/disk_types.ts";
-import { disk, diskFault, nodeDisk, readSource, sha256 } from "../src/files.ts";
+import { disk, diskFault, nodeDisk, readSource, sha256, wayTo } from "../src/files.ts";
 import { hashFile, lookAt } from "../src/hash_file.ts";
 import { hashingAtOnce, inFolder, put } from "./support.ts";
 
@@ -238,6 +238,19 @@ describe("the bytes of a source file", () => {
       abort.abort(reason);
       assertEquals(await assertRejects(() => reading), reason);
       assertEquals(await assertRejects(() => hashFile(file, { signal: abort.signal })), reason);
+    }));
+});
+
+describe("the way to what is not there", () => {
+  it("costs little, however many folders the path names, there or not: it is asked on the calling path", () =>
+    inFolder((folder) => {
+      const deep = `${folder}${"/a".repeat(700)}`;
+      mkdirSync(deep, { recursive: true });
+      const began = performance.now();
+      for (let time = 0; time < 3; time++) {
+        assertEquals(wayTo(`${deep}${"/m".repeat(1200)}`), `${deep}${"/m".repeat(1200)}`);
+      }
+      assert(performance.now() - began < 20_000, "an anti-hang limit");
     }));
 });
 
