@@ -198,7 +198,7 @@ type Sent = Pick<SentAnswer, "text" | "stopReason" | "usage" | "cacheMiss"> & { 
 
 /** Sends a fork once. Rejects with a `WaymarkError` that names the model. */
 async function send(sender: RequestSender, { request, model, usage }: ForkPlan, signal: AbortSignal): Promise<Sent> {
-  let cacheMiss: unknown, isOpen = false;
+  let cacheMiss: unknown, isSaid = false;
   const previousId = usage?.id === undefined ? {} : { previousId: usage.id };
   const asModel = {
     name: model ?? "the model of the conversation",
@@ -206,11 +206,12 @@ async function send(sender: RequestSender, { request, model, usage }: ForkPlan, 
       const answer = await sender.send(request, { signal, ...previousId });
       const said: Partial<SentAnswer> | null | undefined = answer;
       cacheMiss = said?.cacheMiss;
-      isOpen = said?.stopReason === "other"; // one that says nothing of it has no such tools, as a rule
+      isSaid = typeof said?.stopReason === "string"; // one that says nothing of it has no such tools, as a rule
       return answer;
     },
   };
   const answer = await ask(asModel, { system: "", messages: [], maxTokens: 0, signal });
+  const isOpen = isSaid && answer.stopReason === "other";
   return { ...answer, isOpen, ...(typeof cacheMiss === "string" ? { cacheMiss } : {}) };
 }
 

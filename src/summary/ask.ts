@@ -32,7 +32,7 @@ const STOPS: readonly (readonly [Completion["stopReason"], RegExp])[] = [
   ["max_tokens", /^(?:max.*tokens|length)$/i],
   ["refusal", /^(?:refusal|content[_-]?filter(?:ed)?|safety)$/i],
   ["tool", /^(?:tool([_-]?(?:calls?|use))?|function[_-]?call)$/i],
-  ["end", /^(?:end([_-]?turn)?|stop([_-]?sequence)?)$/i],
+  ["end", /^(?:end([_-]?turn)?|stop([_-]?sequence)?|completed?|finish(?:ed)?|done|eos(?:[_-]?token)?)$/i],
 ];
 
 /** A completion with nothing missing, whatever a hand-written model gave. */

@@ -209,6 +209,11 @@ const refusals: readonly (readonly [ForkRefusal, readonly Refusal[]])[] = [
       options: answering({ ...FORKED, text: "Let me look that up first.", stopReason: "other" }),
       arrange: noting(REQUEST),
     },
+    {
+      what: "it paused, in the provider's own words",
+      options: answering({ ...FORKED, text: "Let me look that up first.", stopReason: "pause_turn" as "other" }),
+      arrange: noting(REQUEST),
+    },
     { what: "it was cut off", options: answering({ ...FORKED, stopReason: "max_tokens" }), arrange: noting(REQUEST) },
     {
       what: "the request fails",
