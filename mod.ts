@@ -75,6 +75,6 @@ export type {
 } from "./src/summarize_file_types.ts";
 export { isAnnotationText, renderMap, stripAnnotations } from "./src/file_map.ts";
 export { INSTRUCTION_FILES, SECRET_FILES, UNGUARDED } from "./src/probe.ts";
-export { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "./src/errors.ts";
+export { WaymarkError } from "./src/errors.ts";
 export type { WaymarkEvent, WaymarkStats } from "./src/events.ts";
 export type * from "./src/types.ts";

@@ -1,6 +1,5 @@
 /**
- * What all dialects share: reading numbers out of a host's arguments without guessing, and writing them back in the caller's
- * own style. Pure.
+ * What a call tells: ranges, read without guessing and written back in the caller's own style, and whose it is. Pure.
  *
  * @module
  */
@@ -40,6 +39,32 @@ export function dialect(options: DialectOptions, parts: {
     },
     describe: parts.describe,
   };
+}
+
+const IDS = "toolCallId tool_call_id toolUseId toolUseID tool_use_id callId call_id".split(" ");
+const AGENTS = "agentId agent_id parentToolUseId parent_tool_use_id".split(" ");
+
+/** Whose call it is, by usual names beside the arguments. */
+export function usualIds(given: readonly unknown[]): { callId?: string; topLevel?: boolean } {
+  let callId: string | undefined, topLevel: boolean | undefined;
+  for (const facts of given as readonly Args[]) {
+    try {
+      callId ??= textUnder(facts, IDS);
+      for (const name of ["toolUse", "toolCall", "call"]) callId ??= textUnder(facts[name], ["id", "callId"]);
+      if (typeof facts["topLevel"] === "boolean") topLevel ??= facts["topLevel"];
+      if (textUnder(facts, AGENTS) !== undefined || facts["programmatic"] === true) topLevel = false;
+    } catch { /* traps, or no object */ }
+  }
+  return { ...callId !== undefined && { callId }, ...topLevel !== undefined && { topLevel } };
+}
+
+/** The first text under one of these names. */
+function textUnder(value: unknown, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const text: unknown = Object(value)[name];
+    if (typeof text === "string") return text;
+  }
+  return undefined;
 }
 
 /** Whether two reads ask for the same lines. */

@@ -4,24 +4,7 @@
  * @module
  */
 
-import type { FailureReason } from "./types.ts";
-
-/** What went wrong, for programs. */
-export type WaymarkErrorCode =
-  | FailureReason
-  | "invalid-option"
-  | "not-found"
-  | "not-allowed"
-  | "not-text"
-  | "too-large"
-  | "cache"
-  | "next-twice";
-
-/** More about a {@linkcode WaymarkError}. */
-export interface WaymarkErrorOptions extends ErrorOptions {
-  /** The HTTP status the provider gave, where there was one. */
-  readonly status?: number;
-}
+import type { WaymarkErrorCode, WaymarkErrorOptions } from "./types.ts";
 
 /**
  * Everything Waymark throws or reports.

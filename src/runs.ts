@@ -4,12 +4,12 @@
  * @module
  */
 
-import { quiet, WaymarkError, type WaymarkErrorCode } from "./errors.ts";
+import { quiet, WaymarkError } from "./errors.ts";
 import { rank } from "./file_map.ts";
 import { createMapMaker } from "./map_maker.ts";
 import type { LoadedFile, MapRequest, MapsOptions } from "./map_types.ts";
 import { createPauses } from "./pauses.ts";
-import type { FileMap } from "./types.ts";
+import type { FileMap, WaymarkErrorCode } from "./types.ts";
 import { createDeadline, createTurns, withSignal } from "./waiting.ts";
 
 /** Makes maps. */

@@ -403,3 +403,20 @@ export interface NameRules {
   /** Never guarded. Default: none. */
   readonly exclude?: readonly string[] | undefined;
 }
+
+/** What went wrong, for programs. */
+export type WaymarkErrorCode =
+  | FailureReason
+  | "invalid-option"
+  | "not-found"
+  | "not-allowed"
+  | "not-text"
+  | "too-large"
+  | "cache"
+  | "next-twice";
+
+/** More about a {@linkcode WaymarkError}. */
+export interface WaymarkErrorOptions extends ErrorOptions {
+  /** The HTTP status the provider gave, where there was one. */
+  readonly status?: number;
+}

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { isSameRange } from "./arguments.ts";
+import { isSameRange, usualIds } from "./arguments.ts";
 import { autoCodec, merged } from "./codecs.ts";
 import { compose } from "./compose.ts";
 import { dialects } from "./dialects.ts";
@@ -190,23 +190,16 @@ function kindOf(tool: ToolFunction): "generator" | "async generator" | "function
   return tag === "AsyncGeneratorFunction" ? "async generator" : tag === "GeneratorFunction" ? "generator" : "function";
 }
 
-const AGENTS = ["agentId", "agent_id", "parentToolUseId", "parent_tool_use_id"];
-
-/** Host facts under the names most hosts use. */
-function usualFacts(info?: unknown): Partial<ReadCall> {
-  if (typeof info !== "object" || info === null) return {};
-  const given = info as Record<string, unknown>;
-  const toolUse = given["toolUse"] as { id?: unknown } | undefined;
-  const callId = given["toolCallId"] ?? given["callId"] ?? toolUse?.id;
-  const level = AGENTS.some((name) => typeof given[name] === "string") ? false : given["topLevel"];
+/** Host facts under usual names. */
+function usualFacts(...rest: unknown[]): Partial<ReadCall> {
+  const given: Record<string, unknown> = Object(rest.find((info) => typeof info === "object" && info));
   return {
-    ...(typeof callId === "string" ? { callId } : {}),
+    ...usualIds(rest),
     signal: (given["abortSignal"] ?? given["signal"]) as AbortSignal,
-    ...(typeof given["sessionId"] === "string" ? { sessionId: given["sessionId"] } : {}),
-    ...(typeof given["session"] === "object" && given["session"] ? { session: given["session"] as Session } : {}),
-    ...(typeof given["cwd"] === "string" ? { cwd: given["cwd"] } : {}),
-    ...(typeof level === "boolean" ? { topLevel: level } : {}),
-    ...(given["programmatic"] === true ? { programmatic: true } : {}),
-    ...(given["fresh"] === true ? { fresh: true } : {}),
+    ...typeof given["sessionId"] === "string" && { sessionId: given["sessionId"] },
+    ...typeof given["session"] === "object" && given["session"] && { session: given["session"] as Session },
+    ...typeof given["cwd"] === "string" && { cwd: given["cwd"] },
+    ...given["programmatic"] === true && { programmatic: true },
+    ...given["fresh"] === true && { fresh: true },
   };
 }

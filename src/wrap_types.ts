@@ -27,9 +27,9 @@ export interface WrapOptions {
   /** The host's name for it. Default: the tool's own `name`. */
   readonly name?: string;
   /**
-   * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `callId`,
-   * `toolUse.id`, `abortSignal`, `signal`, `sessionId`, `session`, `cwd`, `topLevel`, `programmatic`, `fresh`; an agent's id
-   * means a sub-agent).
+   * Facts of the call from what the host passes beside the arguments. Default: the usual names (`toolCallId`, `tool_use_id`,
+   * `callId`, `toolUse.id`, `toolCall.id` and the like, `topLevel`, an agent's id, which means a sub-agent, in any of it; and
+   * `abortSignal`, `signal`, `sessionId`, `session`, `cwd`, `programmatic`, `fresh` in the first object).
    */
   readonly facts?: (...rest: unknown[]) => Partial<ReadCall>;
   /** The tool is a plain function that returns an async iterable: the wrapped one does too, at once. Default false. */

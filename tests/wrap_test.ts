@@ -10,6 +10,8 @@ import { describe, it } from "node:test";
 import { autoCodec, fieldsCodec } from "../src/codecs.ts";
 import { viewRange } from "../src/dialects.ts";
 import { conversationOf, createSession } from "../src/session.ts";
+import type { AcceptedResult } from "../src/tool_use/types.ts";
+import { watch } from "../src/tool_use/watch.ts";
 import type { Annotation, Codec, Middleware, ReadCall } from "../src/types.ts";
 import { wrap } from "../src/wrap.ts";
 import { wrapTools } from "../src/wrap_tools.ts";
@@ -113,6 +115,54 @@ describe("wrap()", () => {
     assertStrictEquals(one?.signal, signal);
     assertEquals([two?.callId, two?.signal === signal], ["2", true]);
     assertEquals([three?.callId, three?.signal, three?.sessionId, calls.length], [undefined, undefined, undefined, 4]);
+  });
+
+  it("knows a call by every name that a tool's results are known by, whatever stands beside its arguments", async () => {
+    const calls: ReadCall[] = [], layer: Middleware = (call, next) => (calls.push(call), next(call));
+    const seen: AcceptedResult[] = [], accept = (result: AcceptedResult) => void seen.push(result);
+    const tool = (_: Args, ..._rest: unknown[]) => "";
+    const read = wrap(tool, layer), bash = watch(tool, accept);
+    const ids = ["toolCallId", "tool_call_id", "toolUseId", "toolUseID", "tool_use_id", "callId", "call_id"];
+    const told: readonly (readonly unknown[])[] = [
+      ...ids.map((name) => [{ [name]: "c1" }]),
+      ...["toolUse", "toolCall", "call"].flatMap((
+        name,
+      ) => [[{ [name]: { id: "c1" } }], [{ [name]: { callId: "c1" } }]]),
+      ["x", { toolCallId: "c1" }],
+      [{ toolCallId: "c1" }, { agentId: "sub" }],
+      [null, { toolCallId: "c1", topLevel: true }],
+    ];
+    for (const rest of told) {
+      await read({ path: "a.ts" }, ...rest);
+      bash({ path: "a.ts" }, ...rest);
+      const [call, result] = [calls.at(-1), seen.at(-1)];
+      assertEquals([call?.callId, call?.topLevel], ["c1", result?.topLevel], JSON.stringify(rest));
+      assertEquals(result?.callId, "c1", JSON.stringify(rest));
+    }
+    assertEquals([calls.at(-2)?.topLevel, calls.at(-1)?.topLevel], [false, true]);
+  });
+
+  it("loses no fact of the host's to what else it passes: a value that will not be looked into is passed over", async () => {
+    const calls: ReadCall[] = [],
+      { proxy: revoked, revoke } = Proxy.revocable({}, {}),
+      { signal } = new AbortController();
+    revoke();
+    const read = wrap((_: Args, ..._rest: unknown[]) => "", (call, next) => (calls.push(call), next(call)));
+    const getter = {
+      get agentId(): string {
+        throw new Error("not now");
+      },
+    };
+    const facts = { toolCallId: "c1", signal, cwd: "/x", programmatic: true, fresh: true };
+    for (const other of [revoked, getter, null, 7, "x"]) {
+      for (const rest of [[facts, other], [other, facts]]) {
+        if (other === revoked && rest[0] === other) continue; // the first object is asked for all else
+        await read({ path: "a.ts" }, ...rest);
+        const { callId, topLevel } = calls.at(-1)!;
+        assertEquals([callId, topLevel], ["c1", false]);
+        if (rest[0] === facts) assertEquals([calls.at(-1)?.cwd, calls.at(-1)?.signal === signal], ["/x", true]);
+      }
+    }
   });
 
   it("takes the facts from the host's own place where that is given, and lives with a fault there", async () => {

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { WaymarkError, type WaymarkErrorCode, type WaymarkErrorOptions } from "../errors.ts";
-import type { Completion } from "../types.ts";
+import { WaymarkError } from "../errors.ts";
+import type { Completion, WaymarkErrorCode, WaymarkErrorOptions } from "../types.ts";
 import { cleanLine } from "./text.ts";
 
 /** Most of a provider's own words that an error repeats. */

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { usualIds } from "../arguments.ts";
 import type { ToolFunction } from "../wrap_types.ts";
 import type { AcceptedResult } from "./types.ts";
 
@@ -31,7 +32,7 @@ export interface WatchOptions {
 export function watch<Tool extends ToolFunction>(
   tool: Tool,
   accept: (result: AcceptedResult) => void,
-  { name = tool.name || "tool", facts = usualFacts }: WatchOptions = {},
+  { name = tool.name || "tool", facts = (...rest) => usualIds(rest) }: WatchOptions = {},
 ): Tool {
   const tag: unknown = Reflect.get(tool, Symbol.toStringTag);
   if (tag === "AsyncGeneratorFunction" || tag === "GeneratorFunction") return tool;
@@ -52,32 +53,4 @@ export function watch<Tool extends ToolFunction>(
       return result;
     },
   });
-}
-
-const IDS = "toolCallId tool_call_id toolUseId toolUseID tool_use_id callId call_id".split(" ");
-const CALLS = ["toolUse", "toolCall", "call"], CALL_IDS = ["id", "callId"];
-const AGENTS = ["agentId", "agent_id", "parentToolUseId", "parent_tool_use_id"];
-
-/** Call id and level under the names most hosts use. */
-function usualFacts(...rest: unknown[]): CallFacts {
-  let callId: string | undefined, topLevel: boolean | undefined;
-  for (const info of rest) {
-    if (typeof info !== "object" || info === null) continue;
-    const given = info as Readonly<Record<string, unknown>>;
-    callId ??= textUnder(given, IDS);
-    for (const name of CALLS) callId ??= textUnder(given[name], CALL_IDS);
-    if (typeof given["topLevel"] === "boolean") topLevel ??= given["topLevel"];
-    if (textUnder(given, AGENTS) !== undefined || given["programmatic"] === true) topLevel = false;
-  }
-  return topLevel === undefined ? { callId } : { callId, topLevel };
-}
-
-/** The first text under one of these names. */
-function textUnder(value: unknown, names: readonly string[]): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const name of names) {
-    const text = (value as Readonly<Record<string, unknown>>)[name];
-    if (typeof text === "string") return text;
-  }
-  return undefined;
 }
