@@ -131,6 +131,19 @@ export interface Asked {
   takeBack?: (() => void) | undefined;
 }
 
+/** What a reference says. */
+export interface ReferenceFacts extends LineSpan {
+  readonly path: string;
+  /** How many lines the file has. */
+  readonly lines: number;
+  /** The turns in which they were shown, where turns are counted. */
+  readonly turns: readonly number[];
+  /** Nobody says what leaves. */
+  readonly isGuess: boolean;
+  /** The name they were shown under, where it is another. */
+  readonly shownAs: string | undefined;
+}
+
 /** A range of a file at one hash. */
 export interface Version extends LineSpan {
   readonly file: string;

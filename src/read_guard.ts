@@ -91,8 +91,11 @@ export function guardReads(parts: GuardParts): Middleware {
     return { file, real, given, read, size, window, rest: () => bytes().subarray(find().to) };
   };
 
-  const shownOf = async (text: string, { window, rest }: Shortened): Promise<number> =>
-    (await (verifying ??= import("./verify.ts"))).shownLines(text, decode(window()), (lines) => decode(rest(lines)));
+  const shownOf = async ({ text = "", result }: ReadOutcome, { window, rest }: Shortened): Promise<number> => {
+    const { shownLines } = await (verifying ??= import("./verify.ts"));
+    const look = (text: string) => shownLines(text, decode(window()), (lines) => decode(rest(lines)));
+    return look(text) || (typeof result === "string" ? look(result) : 0); // numbers may be the file's own
+  };
 
   /** The shortened read with the map beside it; to be made again where that cannot be vouched for. */
   const cap = async (call: ReadCall, long: Shortened, map: Told, next: Next): Promise<ReadOutcome> => {
@@ -110,7 +113,7 @@ export function guardReads(parts: GuardParts): Middleware {
     if (outcome.failed) return signal?.aborted ? outcome : { ...outcome, again: true };
     try {
       const isTold = outcome.text !== undefined;
-      const shown = isTold ? await shownOf(outcome.text!, long) : spanLines(lines, start, maxLines);
+      const shown = isTold ? await shownOf(outcome, long) : spanLines(lines, start, maxLines);
       if (shown === 0) {
         throw new WaymarkError(
           "changed",
@@ -197,7 +200,7 @@ export function guardReads(parts: GuardParts): Middleware {
     const shortened = parsed && parsed.map.regions.length > 0;
     const outcome = shortened ? await cap(call, long, whole(parsed.map, false), next) : await next(call);
     const { text, again } = outcome,
-      isRead = !map || !again && (text === undefined || await shownOf(text, long).catch(() => 0) > 0);
+      isRead = !map || !again && (text === undefined || await shownOf(outcome, long).catch(() => 0) > 0);
     const notice = failed(path, error, { ...isRead && map, shortened: shortened && !again }); // a refusal gets no prose
     return outcome.failed && !again ? outcome : annotated(outcome, notice);
   };

@@ -10,7 +10,7 @@
 import { quiet } from "./errors.ts";
 import { clean, estimateTokens } from "./file_map.ts";
 import { disk } from "./files.ts";
-import type { RereadParts, Wanted } from "./guard_types.ts";
+import type { ReferenceFacts, RereadParts, Wanted } from "./guard_types.ts";
 import { behindLines, countLines, lineRange } from "./lines.ts";
 import { toDiskPath } from "./paths.ts";
 import { INSTRUCTION_FILES, isExempt } from "./probe.ts";
@@ -74,8 +74,10 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
   };
 
   /** Notes what a result really gave; how to take that back. */
-  const record = (call: ReadCall, wanted: Wanted, given: string, conversation: Conversation) => {
-    const { file, hash, start } = wanted, text = wanted.text(), shown = exactLines(given, text, nameOf(call));
+  const record = (call: ReadCall, wanted: Wanted, given: ReadOutcome, conversation: Conversation) => {
+    const { file, hash, start } = wanted, text = wanted.text();
+    const look = (given: unknown) => typeof given === "string" ? exactLines(given, text, nameOf(call)) : 0;
+    const shown = look(given.text) || look(given.result);
     if (shown === 0) return undefined;
     const { path, callId } = call, end = start + shown - 1;
     return conversation.record({
@@ -124,7 +126,7 @@ export function guardRereads(parts: RereadParts): (call: ReadCall, next: Next, e
         ? await differ(call, wanted, conversation).catch(() => undefined)
         : undefined;
       if (diff) return made.discard?.(), diff; // an equal read of this turn is one still
-      asked.takeBack = record(call, wanted, text, conversation);
+      asked.takeBack = record(call, wanted, outcome, conversation);
     } catch {
       // What it held cannot be told now: nothing is noted.
     }
@@ -142,19 +144,6 @@ function isAll(given: string, call: ReadCall, wanted: Wanted): boolean {
 /** The file's name, without the folders. */
 function nameOf({ path }: ReadCall): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
-}
-
-/** What a reference says. */
-interface ReferenceFacts extends LineSpan {
-  readonly path: string;
-  /** How many lines the file has. */
-  readonly lines: number;
-  /** The turns in which they were shown, where turns are counted. */
-  readonly turns: readonly number[];
-  /** Nobody says what leaves. */
-  readonly isGuess: boolean;
-  /** The name they were shown under, where it is another. */
-  readonly shownAs: string | undefined;
 }
 
 function renderReference({ path, start, end, lines, turns, isGuess, shownAs }: ReferenceFacts): string {

@@ -200,10 +200,9 @@ export function toolUseSummary(options: ToolUseOptions): ToolUseSummary {
   return {
     async middleware(call, next) {
       const outcome = await next(call);
-      if (outcome && "result" in outcome) {
+      if (outcome && ("result" in outcome || call.fresh)) { // where a read made again fails, the first is void all the same
         const { callId, programmatic, fresh } = call, tool = call.tool || "read";
-        const path = toDiskPath(call.path, call.cwd) ?? call.path;
-        const topLevel = programmatic ? false : call.topLevel;
+        const path = toDiskPath(call.path, call.cwd) ?? call.path, topLevel = programmatic ? false : call.topLevel;
         accept({ callId, tool, result: outcome.result, path, topLevel }, fresh);
       }
       return outcome;

@@ -11,6 +11,7 @@ import { disk, diskFault, realOr } from "./files.ts";
 import { createMaps } from "./maps.ts";
 import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
+import { isSecretPath } from "./probe.ts";
 import { createProject } from "./project.ts";
 import { guardReads } from "./read_guard.ts";
 import type { Conversation } from "./conversation.ts";
@@ -74,9 +75,9 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   });
   const digest: Middleware = (call, next) => {
     try {
-      if (rest.roots) project.locate(call.path, call.cwd);
+      if (rest.roots && !isSecretPath(call.path)) project.locate(call.path, call.cwd);
     } catch (error) {
-      if (diskFault(error) === "denied") return next(call); // it is sent to no model
+      if ((error as WaymarkError).code !== "too-large") return next(call); // it may lie outside
     }
     return toolUse!.middleware(call, next);
   };

@@ -501,10 +501,26 @@ export const mutations: readonly Mutation[] = [
   {
     guarantee: "only lines that a result really held are recorded",
     file: "src/reread_guard.ts",
-    from: "shown = exactLines(given, text, nameOf(call));",
-    to: "shown = exactLines(given, text, nameOf(call)) && wanted.end - start + 1;",
+    from: "const shown = look(given.text) || look(given.result);",
+    to: "const shown = (look(given.text) || look(given.result)) && wanted.end - start + 1;",
     test: "reread_guard_test.ts",
     named: "more than was really returned, where the host cut its result: the verified part is",
+  },
+  {
+    guarantee: "lines with numbers of their own are recorded",
+    file: "src/reread_guard.ts",
+    from: "look(given.text) || look(given.result);",
+    to: "look(given.text);",
+    test: "waymark_test.ts",
+    named: "gives a table whose rows begin with numbers of their own its map, and refers to its lines",
+  },
+  {
+    guarantee: "numbers before lines may be the file's own",
+    file: "src/read_guard.ts",
+    from: 'return look(text) || (typeof result === "string" ? look(result) : 0);',
+    to: "return look(text);",
+    test: "waymark_test.ts",
+    named: "gives a table whose rows begin with numbers of their own its map, and refers to its lines",
   },
   {
     guarantee: "errors are not recorded",

@@ -18,10 +18,11 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
 import { WaymarkError } from "../src/errors.ts";
 import type { WaymarkEvent } from "../src/events.ts";
 import { disk } from "../src/files.ts";
@@ -959,6 +960,43 @@ describe("createWaymark(): a session", () => {
       },
     ));
 
+  it("gives a table whose rows begin with numbers of their own its map, and refers to its lines", () =>
+    inFolder(async (folder) => {
+      const rows = (bar: string) =>
+        Array.from({ length: 400 }, (_, index) => `${index + 1}${bar}name ${index}\n`).join("");
+      const tables = {
+        "tabs.sql": `id\tname\n${rows("\t")}`,
+        "result.sql": ` id  | name\n-----+------\n${rows(" | ")}(400 rows)\n`,
+        "titled.yaml": `# Names\n\n${rows(": ")}`,
+      };
+      const session = createSession(), rest = { kind: "other", name: "rows", note: "" } as const;
+      const summarizer = model({ regions: [{ start: 3, end: 400, ...rest }] });
+      await withWaymark(folder, { cache: false, session, summarizer }, async ({ waymark, notices }) => {
+        const { read: plain, calls } = plainTool(folder), read = waymark.wrap(plain);
+        for (const [name, text] of Object.entries(tables)) {
+          put(folder, name, text);
+          session.nextTurn();
+          const shown = await read({ path: name }, { callId: name, cwd: folder });
+          assertStringIncludes(shown, "[waymark map: PARTIAL, lines 1-200 of 40", name);
+          assert(shown.startsWith(text.split(/(?<=\n)/).slice(0, 200).join("")), name);
+          assertEquals(calls.splice(0), [{ path: name, limit: 200 }]);
+          session.nextTurn();
+          assertMatch(
+            await read({ path: name, limit: 150 }, { callId: `${name} again`, cwd: folder }),
+            /^\[waymark reference: /,
+          );
+          session.reconcile([{ role: "tool", tool_call_id: name, content: shown }]);
+          session.nextTurn();
+          assertMatch(
+            await read({ path: name, limit: 120 }, { callId: `${name} later`, cwd: folder }),
+            /^\[waymark reference: /,
+          );
+          assertEquals(calls.splice(0), []);
+        }
+        assertEquals(notices, []);
+      });
+    }));
+
   it("records of a shortened read the 200 lines that were shown, not the file", () => {
     const session = createSession();
     return within({ session }, async ({ folder, read }) => {
@@ -1145,11 +1183,16 @@ describe("createWaymark(): digests of tool results", () => {
         const digests = toolUseSummary({ model: asked, session: "s-1", topLevel: true });
         const waymark = createWaymark({ root: folder, cache: false, roots: [folder], toolUse: digests, onNotice() {} });
         const read = waymark.wrap(plainTool(folder).read);
-        for (const [index, path] of [other, link].entries()) {
+        const secret = put(folder, ".env", code(300)),
+          named = [other, link, `/${other}`, `./../${basename(outside)}/b.ts`];
+        for (const [index, path] of [...named, secret].entries()) {
           assertEquals(await read({ path }, { toolCallId: `call_${index}` }), code(300));
         }
+        const elsewhere = waymark.wrap((_: PlainArguments, __: unknown) => code(300), { name: "read" });
+        await elsewhere({ path: pathToFileURL(other).href.replace("file:///", "file:////") }, { toolCallId: "url" });
         await digests.settled();
         assertEquals([digests.summaries().size, asked.calls.length], [0, 0]);
+        assertEquals(digests.stats().skipped, { secret: 1 });
         await read({ path: own }, { toolCallId: "own" });
         await digests.settled();
         assertEquals([[...digests.summaries().keys()], asked.calls.length], [["own"], 1]);

@@ -917,6 +917,18 @@ describe("a read made again after the digest of the one before was made", () => 
       assertEquals([digests.summaries().size, model.calls.length], [0, 1]);
     });
   });
+
+  it("has none where it fails: the host has an error, and not what was thrown away", async () => {
+    await withDigests(always, {}, async ({ digests, model }) => {
+      await digests.middleware(call, () => Promise.resolve(first));
+      await digests.settled();
+      assertEquals(digests.summaries().size, 1);
+      const failed: ReadOutcome = { failed: true, error: new Error("EIO"), annotations: [] };
+      assertStrictEquals(await digests.middleware(again, () => Promise.resolve(failed)), failed);
+      await digests.settled();
+      assertEquals([digests.summaries().size, model.calls.length], [0, 1]);
+    });
+  });
 });
 
 describe("a read that was made again", () => {

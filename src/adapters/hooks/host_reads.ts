@@ -39,7 +39,7 @@ export interface HostOptions {
   readonly maxSessions?: number | undefined;
   /**
    * Takes every result that the model sees, for digests; or gives what does, by the host's id of the conversation. Not needed
-   * for reads where the `Waymark` has digests of its own. Default: nobody.
+   * for reads where the `Waymark` has digests of its own, which alone know its `roots`. Default: nobody.
    */
   readonly digests?: DigestTaker | ((sessionId: string) => DigestTaker | undefined) | undefined;
   /** Told what a layer or a hook of ours threw. Default: nobody. */
