@@ -50,7 +50,7 @@ export function usualIds(given: readonly unknown[]): { callId?: string; topLevel
   for (const facts of given as readonly Args[]) {
     try {
       callId ??= textUnder(facts, IDS);
-      for (const name of ["toolUse", "toolCall", "call"]) callId ??= textUnder(facts[name], ["id", "callId"]);
+      for (const name of ["toolUse", "toolCall", "call"]) callId ??= textUnder(facts[name], ["callId", "id"]);
       if (typeof facts["topLevel"] === "boolean") topLevel ??= facts["topLevel"];
       if (textUnder(facts, AGENTS) !== undefined || facts["programmatic"] === true) topLevel = false;
     } catch { /* traps, or no object */ }

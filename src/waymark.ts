@@ -11,7 +11,6 @@ import { disk, diskFault, realOr } from "./files.ts";
 import { createMaps } from "./maps.ts";
 import type { Notice, Waymark, WaymarkOptions } from "./options.ts";
 import { toDiskPath } from "./paths.ts";
-import { isSecretPath } from "./probe.ts";
 import { createProject } from "./project.ts";
 import { guardReads } from "./read_guard.ts";
 import type { Conversation } from "./conversation.ts";
@@ -75,7 +74,7 @@ export function createWaymark(options: WaymarkOptions = {}): Waymark {
   });
   const digest: Middleware = (call, next) => {
     try {
-      if (rest.roots && !isSecretPath(call.path)) project.locate(call.path, call.cwd);
+      if (rest.roots) project.locate(call.path, call.cwd);
     } catch (error) {
       if ((error as WaymarkError).code !== "too-large") return next(call); // it may lie outside
     }

@@ -53,7 +53,7 @@ function setUp(options: Partial<MapsOptions> & { summarizer: Summarizer }) {
   let now = 1_700_000_000_000;
   const maps = createMaps({ clock: { now: () => now }, onEvent: (event) => events.push(event), ...options });
   const advance = (ms: number): void => void (now += ms), types = () => events.map((event) => event.type);
-  /** Resolves when so many reads have found no map, and each has joined a run or begun one. */
+  /** Resolves when so many reads have found no map. Where one has begun a run before, all of them are in one by then. */
   const missed = (reads: number) => until(() => types().filter((type) => type === "miss").length === reads);
   return { maps, events, advance, types, missed };
 }

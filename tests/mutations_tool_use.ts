@@ -203,14 +203,6 @@ export const toolUseMutations: readonly Mutation[] = [
     named: "are made of no read of a file outside the folders the host allows",
   },
   {
-    guarantee: "that a file is secret is said where there are folders, too",
-    file: "src/waymark.ts",
-    from: "if (rest.roots && !isSecretPath(call.path)) ",
-    to: "if (rest.roots) ",
-    test: "waymark_test.ts",
-    named: "are made of no read of a file outside the folders the host allows",
-  },
-  {
     guarantee: "of a read made again that fails, the first one's digest stands for nothing",
     file: "src/tool_use.ts",
     from: '("result" in outcome || call.fresh)',

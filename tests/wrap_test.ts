@@ -128,6 +128,7 @@ describe("wrap()", () => {
       ...["toolUse", "toolCall", "call"].flatMap((
         name,
       ) => [[{ [name]: { id: "c1" } }], [{ [name]: { callId: "c1" } }]]),
+      [{ toolCall: { id: "item_1", callId: "c1" } }],
       ["x", { toolCallId: "c1" }],
       [{ toolCallId: "c1" }, { agentId: "sub" }],
       [null, { toolCallId: "c1", topLevel: true }],

@@ -314,6 +314,14 @@ describe("a fork is made", () => {
     assertEquals((await set.summarize()).call.modeUsed, "fork");
   });
 
+  it("of what ended in the words of any provider", async () => {
+    for (const word of ["end_turn", "stop", "STOP", "stop_sequence", "completed", "finished", "done", "eos_token"]) {
+      const set = setUp(answering({ ...FORKED, stopReason: word as "end" }));
+      noting(REQUEST)(set);
+      assertEquals((await set.summarize()).call.modeUsed, "fork", word);
+    }
+  });
+
   it("where the model may choose whether it calls a tool, however that is said", async () => {
     const disabled = { type: "auto", disable_parallel_tool_use: true }, tools: unknown[] = [];
     const allowed = { type: "allowed_tools", allowed_tools: { mode: "auto", tools } };

@@ -94,7 +94,7 @@ describe("one map wanted by many processes", () => {
   it("is made by one more, no more, when its maker is killed", () =>
     inFolder(async (root) => {
       const log = `${root}/log`;
-      const { owner, others } = await contenders(5, { root, log, takes: 1_500 });
+      const { owner, others } = await contenders(5, { root, log, takes: 4_000 });
       await sleep(200);
       owner.signal("SIGKILL");
       await owner.ended;
@@ -116,7 +116,7 @@ describe("one map wanted by many processes", () => {
   it("is not stored by a maker that slept through its lease", () =>
     inFolder(async (root) => {
       const log = `${root}/log`;
-      const { owner, others } = await contenders(3, { root, log, takes: 300 });
+      const { owner, others } = await contenders(3, { root, log, takes: 4_000 });
       owner.signal("SIGSTOP");
       const reports = await reportsOf(others);
       const second = reports.find((report) => report.mine)?.prose;

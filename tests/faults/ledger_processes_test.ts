@@ -16,9 +16,12 @@ const begin = (runtime: Runtime, job: Partial<LedgerJob> & Pick<LedgerJob, "root
 
 /** What stands in a ledger: the rows that are whole, and how many lines are none. */
 function contentOf(root: string): { rows: DigestRow[]; bad: string[] } {
-  const lines = readFileSync(fileOf(root), "utf8").split("\n").filter((line) => line !== "");
-  const rows: DigestRow[] = [], bad: string[] = [];
-  for (const line of lines) {
+  const bytes = readFileSync(fileOf(root)), rows: DigestRow[] = [], bad: string[] = [];
+  for (let at = 0, end; at < bytes.length; at = end + 1) { // they may be more than one string has room for
+    end = bytes.indexOf(10, at);
+    if (end < 0) end = bytes.length;
+    const line = bytes.toString("utf8", at, end);
+    if (line === "") continue;
     try {
       const row = JSON.parse(line) as DigestRow;
       assert(isWholeRow(row), `${row.callId} is as it was written`);
