@@ -59,7 +59,7 @@ export function usualIds(given: readonly unknown[]): { callId?: string; topLevel
 }
 
 /** The first text under one of these names. */
-function textUnder(value: unknown, names: readonly string[]): string | undefined {
+export function textUnder(value: unknown, names: readonly string[]): string | undefined {
   for (const name of names) {
     const text: unknown = Object(value)[name];
     if (typeof text === "string") return text;

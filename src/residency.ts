@@ -8,6 +8,7 @@
  * @module
  */
 
+import { textUnder } from "./arguments.ts";
 import { withoutGutter } from "./codecs.ts";
 import { countLines } from "./lines.ts";
 import type { ToolResults } from "./session_types.ts";
@@ -93,11 +94,11 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
     const own = Object.values(Object(providerOptions)).map((it) => Object(it).type);
     const types = content === null ? [] : [type, kind, ...own]; // null: it failed
     if (COMPACTION.test(types.join())) byCall.clear(), asked.clear();
-    const callId = idAmong(object, IDS), asks = callId ?? idAmong(object, REFS);
+    const callId = textUnder(object, IDS), asks = callId ?? textUnder(object, REFS);
     const call = { ...object, ...object["function"] as object } as Record<string, unknown>;
     const input = INPUTS.map((name) => call[name]).find((value) => value !== undefined && value !== null);
     if (asks && input) asked.set(asks, typeof input === "string" ? input : JSON.stringify(input));
-    for (const name of RESULTS) if (object[name]) keep(idAmong(object[name], REFS), object[name]);
+    for (const name of RESULTS) if (object[name]) keep(textUnder(object[name], REFS), object[name]);
     if (callId === undefined) {
       return [...CONTENTS, "parts", "tool_calls", ...WITHIN].forEach((name) => visit(object[name], depth - 1));
     }
@@ -128,12 +129,6 @@ export function toolResults(messages: readonly unknown[]): ToolResults {
         ? (byPath.get(given.path) ?? ofPath(given.path)).holds(given)
         : byCall.get(given.callId)?.holds(given) ?? false,
   };
-}
-
-/** The first text under one of these names. */
-function idAmong(object: object, names: readonly string[]): string | undefined {
-  const given = object as Readonly<Record<string, unknown>>;
-  return names.map((name) => given[name]).find((id) => typeof id === "string") as string | undefined;
 }
 
 /** One tool result, or all. Most hold a text as it was given; only else are gutters and JSON looked through. */

@@ -9,6 +9,7 @@ import { describe, it } from "node:test";
 import { WaymarkError } from "../../src/errors.ts";
 import type { Completion, CompletionMessage, Model } from "../../src/types.ts";
 import { codeFile, GOOD, spyContext } from "../summary/files.ts";
+import { until } from "../support.ts";
 
 /** What the other side is to do with one request. */
 export type ContractReply =
@@ -139,7 +140,7 @@ export function testModel(
       const tested = await start("hang");
       const controller = new AbortController();
       const asked = ask(tested, controller.signal);
-      while (!tested.requests().length) await new Promise((resolve) => setTimeout(resolve, 1));
+      await until(() => tested.requests().length > 0);
       controller.abort();
       assertEquals((await assertRejects(() => asked, WaymarkError)).code, "aborted");
     });

@@ -5,6 +5,7 @@ import type { RequestSender, SentRequest } from "../../src/compaction/types.ts";
 import { WaymarkError } from "../../src/errors.ts";
 import { anthropicSender } from "../../src/providers/anthropic.ts";
 import { apiError, message, type MessagesApi, type Reply, startMessagesApi } from "../messages_api.ts";
+import { until } from "../support.ts";
 
 const REQUEST: SentRequest = {
   max_tokens: 64, // before the model, as no SDK of ours would put it
@@ -141,7 +142,7 @@ describe("a whole request sent to Claude, over the real SDK", () => {
     await withSender([{ kind: "hang" }], async (sender, api) => {
       const controller = new AbortController();
       const sent = assertRejects(() => sender.send(REQUEST, { signal: controller.signal }), WaymarkError);
-      while (!api.requests.length) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => api.requests.length > 0);
       controller.abort();
       await sent;
       assertEquals(await api.requests[0]!.cutShort, true);

@@ -15,6 +15,7 @@ import {
   startMessagesApi,
 } from "../messages_api.ts";
 import { codeFile, GOOD, sourceFile, spyContext } from "../summary/files.ts";
+import { until } from "../support.ts";
 
 const STOP = {
   end: "end_turn",
@@ -406,7 +407,7 @@ describe("a request to Claude that is stopped", () => {
       await withApi([reply], async (model, api) => {
         const controller = new AbortController();
         const asked = failure(model, controller.signal);
-        while (!api.requests.length) await new Promise((resolve) => setTimeout(resolve, 2));
+        await until(() => api.requests.length > 0);
         await new Promise((resolve) => setTimeout(resolve, 40));
         controller.abort();
         assertEquals((await asked).code, "aborted");
